@@ -102,17 +102,17 @@ class Elastic:
         return [event["mesh"] for event in events_of(self.out) if event["event"] == "start_ended"]
 
     def play(self, events, gap):
-        assert wait_until(lambda: steps_done(self.out) >= 5, 60, 0.02) is not None, self.run.text()
+        assert wait_until(lambda: steps_done(self.out) >= 5, 120, 0.02) is not None, self.run.text()
         for _ in range(events):
             time.sleep(0.5 + self.draw.expovariate(1 / max(0.1, gap - 0.5)))
             if self.run.process.poll() is not None:
                 return
             self.disturb()
         at = steps_done(self.out)
-        wait_until(lambda: steps_done(self.out) > at + 15, 60, 0.05)
+        wait_until(lambda: steps_done(self.out) > at + 15, 120, 0.05)
         # Into a restart a signal comes too early to save: the run has saved before.
         self.run.process.send_signal(signal.SIGTERM)
-        self.run.wait(60)
+        self.run.wait(120)
 
     def goodput(self):
         """Measured and predicted, in percent."""

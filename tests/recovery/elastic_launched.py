@@ -41,7 +41,7 @@ def continues(run, out, told, seconds=120):
 
 def ends_with_the_losses_of_one_rank(run, binary, folder, out):
     run.process.send_signal(signal.SIGTERM)
-    assert run.wait(60) == 0, run.text()
+    assert run.wait(120) == 0, run.text()
     steps, whole = steps_done(out), folder / f"{out.name}_whole"
     subprocess.run(words(binary, whole, steps, 0, NUMBERS, mesh="dp=1"), env=environment(), check=True, capture_output=True, timeout=120)
     measured, expected = losses(out), losses(whole)
@@ -61,7 +61,7 @@ def slots_of_a_hostfile_go_and_come_back(binary, folder):
     file.write_text("localhost slots=4\n", encoding="utf-8")
     run = Run(launch(binary, out, [*MPIRUN, "--hostfile", str(file)]), folder / "slots.log")
     try:
-        assert wait_until(lambda: steps_done(out) >= 6, 60, 0.02) is not None, run.text()
+        assert wait_until(lambda: steps_done(out) >= 6, 120, 0.02) is not None, run.text()
         file.write_text("localhost slots=3\n", encoding="utf-8")
         ranks = [process for process in descendants(run.process.pid) if process_name(process) == "tessera"]
         os.kill(ranks[-1], signal.SIGKILL)
@@ -112,7 +112,7 @@ def in_slurm(binary, folder, comes_back):
         command = launch(binary, out, ["srun"], deadline=2)
         run = Run(found[0].command([*slurm.SALLOC, *command]), folder / "log")
         try:
-            assert wait_until(lambda: steps_done(out) >= 6, 60, 0.05) is not None, run.text()
+            assert wait_until(lambda: steps_done(out) >= 6, 120, 0.05) is not None, run.text()
             if comes_back:
                 found[2].cut()
             else:
@@ -123,7 +123,7 @@ def in_slurm(binary, folder, comes_back):
                 continues(run, out, "continuing on 4 ranks", 240)
             launcher = next(process for process in descendants(run.process.pid) if process_name(process) == "tessera")
             os.kill(launcher, signal.SIGTERM)
-            assert run.wait(60) is not None
+            assert run.wait(120) is not None
             run.process.send_signal = lambda number: None
             ends_with_the_losses_of_one_rank(run, binary, folder, out)
         finally:

@@ -30,7 +30,7 @@ class Supervised(Run):
         command = words(binary, out, LONG, every, ["--supervise", *KEPT, *more])
         super().__init__(command, out.with_suffix(".log"), env=self.faults.environment(environment()))
         saved = lambda: saved_steps(out) if every < LONG else steps_done(out) >= 2
-        assert wait_until(lambda: saved() and self.ranks(), 60) is not None, self.text()
+        assert wait_until(lambda: saved() and self.ranks(), 120) is not None, self.text()
 
     def kill_a_rank(self):
         os.kill(self.ranks()[1], signal.SIGKILL)
@@ -41,7 +41,7 @@ class Supervised(Run):
 
 def goes_on(run, out):
     now = steps_done(out)
-    assert wait_until(lambda: steps_done(out) > now + 2, 60) is not None, run.text()
+    assert wait_until(lambda: steps_done(out) > now + 2, 120) is not None, run.text()
 
 
 def events(out, kind):
@@ -77,7 +77,7 @@ def a_listing_that_fails_for_long_ends_the_run_and_deletes_nothing(binary, folde
     try:
         run.faults.set("opendir", "checkpoints", errno.ESTALE, who="supervisor")
         run.kill_a_rank()
-        assert run.wait(60) == LOST, run.text()
+        assert run.wait(120) == LOST, run.text()
         assert "error: cannot list" in run.text() and "restart 1" not in run.text(), run.text()
         assert saved_steps(out)[0] == 2, saved_steps(out)
     finally:
@@ -118,12 +118,12 @@ def a_run_whose_checkpoints_are_gone_is_not_begun_anew(binary, folder):
     out = folder / "gone"
     run = Supervised(binary, out, more=["--patience", "2"])
     try:
-        assert wait_until(lambda: events(out, "saved"), 60) is not None, run.text()
+        assert wait_until(lambda: events(out, "saved"), 120) is not None, run.text()
         os.kill(run.ranks()[0], signal.SIGSTOP)  # it may not save once more
         for step in saved_steps(out):
             shutil.rmtree(out / "checkpoints" / f"step-{step:08}")
         run.kill_a_rank()
-        assert run.wait(60) == LOST, run.text()
+        assert run.wait(120) == LOST, run.text()
         assert "no checkpoint of this run can be found in" in run.text() and "was saved there" in run.text(), run.text()
         assert "restart 1" not in run.text(), run.text()
     finally:
@@ -137,7 +137,7 @@ def a_restart_before_the_first_save_begins_again_without_replacing_anything(bina
         identity = (out / "run.json").read_text(encoding="utf-8")
         run.kill_a_rank()
         run.says("restart 1 of")
-        assert wait_until(lambda: len(events(out, "start")) == 2, 60) is not None, run.text()
+        assert wait_until(lambda: len(events(out, "start")) == 2, 120) is not None, run.text()
         goes_on(run, out)
         assert (out / "run.json").read_text(encoding="utf-8") == identity
         assert "--overwrite" not in run.text()
@@ -154,7 +154,7 @@ def a_restart_is_not_asked_to_replace_what_the_first_start_was(binary, folder):
     try:
         assert "--overwrite" in given(run) and "--resume" not in given(run), given(run)
         run.kill_a_rank()
-        assert wait_until(lambda: len(events(out, "start")) == 2 and run.ranks(), 60) is not None, run.text()
+        assert wait_until(lambda: len(events(out, "start")) == 2 and run.ranks(), 120) is not None, run.text()
         assert "--overwrite" not in given(run) and "--resume" in given(run), given(run)
     finally:
         run.end()
@@ -169,7 +169,7 @@ def a_folder_that_was_adopted_is_gone_on_from_again(binary, folder):
     try:
         run.kill_a_rank()
         run.says("restart 1 of")
-        assert wait_until(lambda: len(events(out, "start")) == 2, 60) is not None, run.text()
+        assert wait_until(lambda: len(events(out, "start")) == 2, 120) is not None, run.text()
         assert [start["step"] for start in events(out, "start")] == [8, 8], events(out, "start")
         goes_on(run, out)
         assert saved_steps(out) == [8], saved_steps(out)

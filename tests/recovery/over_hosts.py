@@ -43,7 +43,7 @@ def undisturbed(binary, folder):
 
 def under_way(run, out, found, step=3):
     there = lambda: steps_done(out) >= step and all(host.processes("tessera") for host in found)
-    assert wait_until(there, 60, 0.02) is not None, run.text()
+    assert wait_until(there, 120, 0.02) is not None, run.text()
 
 
 def ends_with_the_bits_of_one_machine(run, binary, folder, out):
@@ -72,7 +72,7 @@ def disturbed(binary, folder, name, disturb, told, deadline=10):
         try:
             under_way(run, out, found, step=6)
             disturb(found, out, run)
-            assert wait_until(lambda: "restart 1 of" in run.text(), 60, 0.05) is not None, run.text()
+            assert wait_until(lambda: "restart 1 of" in run.text(), 120, 0.05) is not None, run.text()
             for host in found:
                 host.mend()
             at = steps_done(out)
@@ -101,8 +101,8 @@ def a_host_that_is_cut_off_is_named_and_the_run_recovers(binary, folder):
     """While it is away no rank can be started: that is tried again until it is back."""
     def cut(found, out, run):
         found[2].cut()
-        assert wait_until(lambda: (out / "failure.txt").exists(), 30) is not None, run.text()
-        assert wait_until(lambda: "before any rank had begun" in run.text(), 60) is not None, run.text()
+        assert wait_until(lambda: (out / "failure.txt").exists(), 120) is not None, run.text()
+        assert wait_until(lambda: "before any rank had begun" in run.text(), 120) is not None, run.text()
 
     disturbed(binary, folder, "cut", cut, "rank 3", deadline=2)
 

@@ -24,7 +24,7 @@ def environment(fault=""):
 
 
 def train(binary, out, fault="", more=(), steps=STEPS):
-    return subprocess.run(words(binary, out, steps, more=more), env=environment(fault), capture_output=True, text=True, timeout=120,
+    return subprocess.run(words(binary, out, steps, more=more), env=environment(fault), capture_output=True, text=True, timeout=300,
                           check=False)
 
 
@@ -95,7 +95,7 @@ class Run:
         ranks = children(leaders[0]) if leaders else []
         return ranks if len(ranks) == RANKS else []
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=120):
         return self.process.wait(seconds)
 
     def text(self):

@@ -147,7 +147,7 @@ def ctrl_c_ends_a_search(binary, _):
     with studio(binary) as server, streaming(server, "search", SEARCH) as stream:
         assert next_object(stream) is not None
         status, seconds = server.stop()
-        assert status == 0 and seconds < 5, (status, seconds)
+        assert status == 0 and seconds < 60, (status, seconds)
 
 
 CHECKS = [
