@@ -141,7 +141,7 @@ TEST_F(SupervisorTest, TakesItsCommandWithItWhenItIsKilled) {
     const char state = process_state(command);
     return state != '\0' && state != 'Z';
   };
-  for (int i = 0; i < 200 && alive(); ++i)
+  for (int i = 0; i < 6000 && alive(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(alive());
 }
@@ -202,7 +202,8 @@ constexpr const char* kDeafToSigterm =
 TEST_F(SupervisorTest, KillsWithASecondSignalToStop) {
   const pid_t supervisor = run_apart(kDeafToSigterm);
   kill(supervisor, SIGTERM);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  while (lines("asked") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   kill(supervisor, SIGTERM);
   EXPECT_EQ(exit_code(supervisor), 128 + SIGTERM);
   EXPECT_EQ(lines("asked"), 1);

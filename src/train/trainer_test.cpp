@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <fstream>
@@ -176,14 +177,19 @@ TEST_F(TrainerTest, ASignalBeforeTheFirstStepSavesNothing) {
 }
 
 TEST_F(TrainerTest, ASignalFinishesTheStepAndSaves) {
-  Trainer trainer(
-      config("run", {"train.steps=100000", "checkpoint.every=1000000", "train.eval_every=0"}),
-      {.resume = false, .overwrite = false, .quiet = true});
-  std::thread interrupt([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::atomic<bool> begun = false;
+  std::thread interrupt([&] {
+    begun.wait(false);
     std::raise(SIGTERM);
   });
-  const TrainSummary summary = trainer.run();
+  const auto on_step = [&](const StepRecord& record) {
+    begun = record.step >= 3;
+    begun.notify_one();
+    return std::string();
+  };
+  const std::vector<std::string> long_run{"train.steps=100000", "checkpoint.every=1000000"};
+  const TrainSummary summary =
+      Trainer(config("run", long_run), {.quiet = true, .on_step = on_step}).run();
   interrupt.join();
   EXPECT_EQ(summary.stopped_by, "SIGTERM");
   ASSERT_TRUE(summary.checkpoint.has_value());
