@@ -170,9 +170,16 @@ class ClassLora {
       if (adapter.weight == name) add_adapter(matmul, adapter);
   }
 
-  // As PEFT begins: A has the deviation of a uniform number below the root of one over its inputs.
-  void add_adapter(const Node& matmul, const Adapter& adapter) {
-    const Value weight = graph_.value(matmul.operands[1]);
+  struct Pair {
+    ValueId down, up;
+  };
+
+  // Made once, also where several matmuls read the weight. As PEFT begins: A has the deviation of a
+  // uniform number below the root of one over its inputs.
+  Pair parameters_of(const Adapter& adapter, ValueId of) {
+    const auto known = pairs_.find(adapter.name);
+    if (known != pairs_.end()) return known->second;
+    const Value weight = graph_.value(of);
     const Dim rank{std::string(kLoraDim), lora_.rank};
     int64_t fan_in = 1;
     for (const Dim& dim : adapter.inputs) fan_in *= dim.size;
@@ -184,6 +191,11 @@ class ClassLora {
                   normal(1 / std::sqrt(3.0 * static_cast<double>(fan_in))), weight);
     const ValueId up =
         parameter(adapter.b(), b, 'r' + std::string(adapter.outputs.size(), 'c'), zeros(), weight);
+    return pairs_.emplace(adapter.name, Pair{down, up}).first->second;
+  }
+
+  void add_adapter(const Node& matmul, const Adapter& adapter) {
+    const auto [down, up] = parameters_of(adapter, matmul.operands[1]);
     const SourceLine line = graph_.value(matmul.results[0]).origin.line;
     const ValueId narrow =
         emitted(OpKind::matmul, {matmul.operands[0], down}, {}, adapter.name + "_lora", line);
@@ -203,6 +215,7 @@ class ClassLora {
   const LoraConfig& lora_;
   std::vector<Adapter> adapters_;
   std::vector<Node> order_;
+  std::map<std::string, Pair> pairs_;    // by the adapter's name
   std::map<ValueId, ValueId> replaced_;  // results of matmuls, by the sums that readers now take
 };
 

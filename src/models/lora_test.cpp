@@ -3,15 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/testing/user_error_of.h"
+#include "ir/builder.h"
 #include "ir/op_list.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "models/presets.h"
+#include "ops/calls.h"
 
 namespace tessera {
 namespace {
@@ -95,6 +98,23 @@ TEST(Lora, HasTheShapesOfItsWeight) {
   EXPECT_EQ(dims("wq_lora_b"), "fp64[lora_rank=3, kv_heads=2, group=2, e=4]");
   EXPECT_EQ(dims("wo_lora_a"), "fp64[kv_heads=2, group=2, e=4, lora_rank=3]");
   EXPECT_EQ(dims("up_lora_b"), "fp64[lora_rank=3, mlp=24]");
+}
+
+// A model of one's own may use a weight twice: both products have the one adapter.
+TEST(Lora, OfAWeightThatTwoMatmulsReadIsOne) {
+  ModuleBuilder model("twice", DType::Fp64);
+  BlockBuilder& block = model.block_class("layer");
+  const Dim batch{"batch", 2}, in{"d", 4}, out{"d_out", 4};
+  const Tensor x = block.batch_float("x", {batch, in});
+  const Tensor w = block.matrix("w", "rc", {in, out}, normal(0.1));
+  const Tensor both = add(matmul(x, w), matmul(relu(x), w));
+  block.returns_loss(squared_loss(both, block.batch_float("target", {batch, out})));
+  model.block("layer", "layer");
+  Module module = model.build();
+  add_lora(module, {.rank = 2});
+  EXPECT_EQ(adapters_in(module, "layer"), (Names{"w_lora_a", "w_lora_b"}));
+  const std::vector<Node>& nodes = module.classes[0].graph.nodes();
+  EXPECT_EQ(std::ranges::count(nodes, OpKind::matmul, &Node::op), 2 * 3);
 }
 
 // So that the first loss is that of the model without it.
