@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -27,6 +28,14 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
+// Of a host, as it may stand in a probe, which a shell runs, and in what mpirun is told.
+bool is_host_name(std::string_view name) {
+  return !name.empty() && !name.starts_with('-') && std::ranges::all_of(name, [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("._-@").find(letter) != std::string_view::npos;
+  });
+}
+
 std::optional<HostRanks> host_of(const std::vector<std::string>& words) {
   HostRanks host{.name = words.front()};
   if (const size_t colon = host.name.rfind(':'); colon != std::string::npos) {
@@ -35,6 +44,7 @@ std::optional<HostRanks> host_of(const std::vector<std::string>& words) {
     host.ranks = *ranks;
     host.name.resize(colon);
   }
+  if (!is_host_name(host.name)) return {};
   constexpr std::string_view kSlots = "slots=";
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i].find('=') == std::string::npos) return {};

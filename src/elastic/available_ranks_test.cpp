@@ -23,6 +23,17 @@ TEST(AvailableRanks, ARefusedFileIsNamedWithItsLine) {
   }
 }
 
+// A probe is a line of a shell, with the name of the host in it.
+TEST(AvailableRanks, AHostIsNamedByLettersThatAShellLeavesAlone) {
+  for (const char* text :
+       {"a;reboot", "$(reboot)", "a`b`:2", "-oProxyCommand slots=1", "'a'", ":2"})
+    EXPECT_NE(user_error_of([&] { parse_available(text, "ranks.txt"); }).find("as a host"),
+              std::string::npos)
+        << text;
+  EXPECT_EQ(parse_available("me@node-7.site_b:2", "f").hosts,
+            (std::vector<HostRanks>{{"me@node-7.site_b", 2}}));
+}
+
 TEST(AvailableRanks, CountsOfSlurmAreRepeated) {
   EXPECT_EQ(parse_counts_of_nodes("2,1(x3),4"), (std::vector<int>{2, 1, 1, 1, 4}));
   EXPECT_TRUE(parse_counts_of_nodes("2,x").empty());
