@@ -42,16 +42,27 @@ std::vector<QueuedJob> queued_jobs() {
   return {};
 }
 
+// What cannot be looked at, as in a folder of another user, is no run of a job.
+bool has_job_plan(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(job_plan_file(folder), ignored);
+}
+
+// A link to a folder is none: it may lead back here.
+bool is_real_folder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(std::filesystem::symlink_status(path, ignored));
+}
+
 void find_runs(const std::filesystem::path& folder, int depth,
                std::set<std::filesystem::path>& runs) {
-  if (std::filesystem::exists(job_plan_file(folder))) {
+  if (has_job_plan(folder)) {
     runs.insert(std::filesystem::absolute(folder).lexically_normal());
     return;
   }
   if (depth == kDeepest) return;
   for (const std::filesystem::path& each : list_folder(folder)) try {
-      if (std::filesystem::is_directory(each) && !std::filesystem::is_symlink(each))
-        find_runs(each, depth + 1, runs);
+      if (is_real_folder(each)) find_runs(each, depth + 1, runs);
     } catch (const UserError& error) {  // others' folders may be closed
       say(stderr, "warning: {}\n", error.message());
     }
@@ -100,7 +111,7 @@ void run(const JobsCommand& command) {
     find_runs(folder, 0, runs);
   }
   for (const auto& [path, job] : queued)
-    if (std::filesystem::exists(job_plan_file(path))) runs.insert(path);
+    if (has_job_plan(path)) runs.insert(path);
   std::vector<JobState> states;
   for (const std::filesystem::path& path : runs) {
     const auto found = queued.find(path);

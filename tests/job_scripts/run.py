@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The scripts in examples/slurm are what `tessera launch --sbatch` writes: the command in each, with --dry-run, gives that file, but
-for the figures that follow from predictions. With --update it rewrites them."""
+for the figures that follow from predictions. `tessera jobs` finds no runs where it may not look. With --update it rewrites them."""
 import argparse
 import difflib
 import os
@@ -52,11 +52,22 @@ def without_predictions(text):
     return re.sub(r"^(#SBATCH --(time|signal|array)=)\S+", r"\1", text, flags=re.M)
 
 
+def jobs_passes_over_what_it_cannot_look_at(binary, folder):
+    """As another user's folder: here one whose plan is a link that leads nowhere."""
+    (folder / "runs" / "closed").mkdir(parents=True)
+    (folder / "runs" / "closed" / "job").symlink_to("job")
+    (folder / "runs" / "around").symlink_to(".")
+    told = run(binary, folder, ["jobs", "runs"])
+    assert told == "no jobs: none in Slurm's queue, and none in runs\n", told
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=pathlib.Path, required=True)
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        jobs_passes_over_what_it_cannot_look_at(arguments.binary.resolve(), pathlib.Path(folder))
     files, stale = sorted(EXAMPLES.glob("*.sbatch")), 0
     assert files, f"no scripts in {EXAMPLES}"
     for file in files:
