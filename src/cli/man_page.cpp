@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "cli/command_table.h"
@@ -12,13 +13,23 @@
 namespace tessera {
 namespace {
 
-// Text for roff: dashes that can be copied, backslashes, other letters than ASCII by number.
+// What roff would print as another character, which a shell does not know when it is copied.
+struct RoffCharacter {
+  char letter;
+  std::string_view roff;
+};
+constexpr std::array kRoffCharacters{RoffCharacter{'-', "\\-"},    RoffCharacter{'\\', "\\e"},
+                                     RoffCharacter{'\'', "\\(aq"}, RoffCharacter{'`', "\\(ga"},
+                                     RoffCharacter{'^', "\\(ha"},  RoffCharacter{'~', "\\(ti"}};
+
+// Text for roff; other letters than ASCII by number.
 std::string roff(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
     const Utf8Character letter = first_character(text);
-    if (letter.code == '-' || letter.code == '\\')
-      safe += letter.code == '-' ? "\\-" : "\\e";
+    const auto* known = std::ranges::find(kRoffCharacters, text.front(), &RoffCharacter::letter);
+    if (known != kRoffCharacters.end())
+      safe += known->roff;
     else if (letter.bytes > 1)
       safe += fmt::format("\\[u{:04X}]", letter.code);
     else
@@ -28,10 +39,9 @@ std::string roff(std::string_view text) {
   return safe;
 }
 
-// A line of text: one that begins with a dot or an apostrophe would be a request.
+// A line of text: one that begins with a dot would be a request.
 std::string roff_line(std::string_view text) {
-  const bool request = text.starts_with('.') || text.starts_with('\'');
-  return (request ? "\\&" : "") + roff(text) + "\n";
+  return (text.starts_with('.') ? "\\&" : "") + roff(text) + "\n";
 }
 
 std::string upper(std::string text) {

@@ -82,6 +82,9 @@ class Shells:
         self.expect(names == wanted, f"man pages: {sorted(names ^ wanted)}")
         for page in sorted(pages.iterdir()):
             text = page.read_text(encoding="ascii")
+            shown = [line for line in text.splitlines() if not line.startswith('.\\"')]
+            changed = [line for line in shown if any(letter in line for letter in "'`^~")]
+            self.expect(not changed, f"{page.name} has quotes that roff prints as others: {changed[:3]}")
             command = next(each for each in rows(self.table) if each["command"].replace(" ", "-") == page.stem)
             for each in rows(command) if page.stem != "tessera" else [command]:
                 for option in each["options"]:
