@@ -42,6 +42,7 @@ class Finder {
     const MappedFile file(path);
     const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                                 file.bytes().size());
+    require_part(path, text.size(), part);
     if (compression_of(text) != Compression::None) return find_packed(path, copy);
     const auto begin = static_cast<size_t>(part.begin), end = static_cast<size_t>(part.end);
     FoundPart found{.documents = {}, .text_bytes = part.end - part.begin};

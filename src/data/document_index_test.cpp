@@ -59,6 +59,16 @@ class DocumentIndexTest : public testing::Test {
   std::string novel_;
 };
 
+TEST_F(DocumentIndexTest, OfAFileThatBecomesShorterMeanwhileIsRefused) {
+  DocumentOptions changing = options();
+  changing.threads = 1;
+  changing.progress = [&](int64_t, int64_t) {
+    std::filesystem::resize_file(folder_.path() / "text/b.jsonl", 100);
+  };
+  EXPECT_NE(user_error_of([&] { index_documents(changing); }).find("bytes and now has 100"),
+            std::string::npos);
+}
+
 TEST_F(DocumentIndexTest, HasTheDocumentsInTheOrderOfTheFiles) {
   const DocumentIndex index = index_documents(options());
   std::vector<std::string> all{novel_};

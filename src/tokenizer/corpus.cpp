@@ -27,6 +27,12 @@ size_t next_line(std::string_view text, size_t at) {
 
 }  // namespace
 
+void require_part(const fs::path& path, size_t bytes, const CorpusPart& part) {
+  if (static_cast<int64_t>(bytes) >= part.end) return;
+  throw user_error("{} had at least {} bytes and now has {}", path.string(), part.end, bytes)
+      .help("do not change the files while they are read");
+}
+
 Corpus::Corpus(std::span<const std::string> paths, CorpusOptions options)
     : options_(std::move(options)) {
   for (const std::string& path : paths) {
@@ -70,10 +76,7 @@ void Corpus::read(const CorpusPart& part, const OnDocument& document) const {
   const fs::path& path = files_[part.file];
   const MappedFile file(path);
   const std::string_view whole = text_of(file);
-  if (static_cast<int64_t>(whole.size()) < part.end)
-    throw user_error("{} had at least {} bytes and now has {}", path.string(), part.end,
-                     whole.size())
-        .help("do not change the files while they are read");
+  require_part(path, whole.size(), part);
   if (compression_of(whole) != Compression::None) return read_packed(path, document);
   const std::string_view text =
       whole.substr(static_cast<size_t>(part.begin), static_cast<size_t>(part.end - part.begin));

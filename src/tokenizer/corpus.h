@@ -22,6 +22,9 @@ struct CorpusPart {
   bool ends_document = true;  // of a text file
 };
 
+// A UserError where the file, which has `bytes` now, has become too short to hold the part.
+void require_part(const std::filesystem::path& path, size_t bytes, const CorpusPart& part);
+
 struct CorpusOptions {
   int64_t part_bytes = 8 << 20;
   bool cuts_documents = true;
