@@ -83,6 +83,8 @@ std::string Training::call_back(const StepRecord& record) {
     if (on_step_(py::cast(record)).is(py::bool_(false))) why = "on_step";
   } catch (py::error_already_set& error) {
     raised_ = error.value();
+    // pybind11 keeps them apart; where it was raised in the callback is what its author looks for.
+    if (error.trace()) PyException_SetTraceback(raised_.ptr(), error.trace().ptr());
     why = "an exception of on_step";
   }
   in_callback_ = std::thread::id();

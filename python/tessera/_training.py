@@ -101,15 +101,19 @@ class Training:
         return f"<tessera.Training in {self.out}: {state}, step {self.step}>"
 
 
-_going: list[Training] = []  # so that none ends because its object was dropped
+_going: set[Training] = set()  # so that none ends because its object was dropped
+
+
+def _wait_for_all() -> None:
+    for training in list(_going):
+        while not training.done:
+            training._held.join(0.1)
 
 
 def _end_all() -> None:
-    for training in _going:
+    for training in list(_going):
         training.stop()
-    for training in _going:
-        while not training.done:
-            training._held.join(0.1)
+    _wait_for_all()
 
 
 def _forget_all() -> None:
@@ -143,7 +147,8 @@ def train(config: Path | None = None,
     core = _core.start_training(file_of(config), settings_of("train", run, RunKeywords), on_step, resume, overwrite,
                                 not progress, list(accept_changes), os.fspath(init_from))
     training = Training(core)
-    _going[:] = [each for each in _going if not each.done] + [training]
+    _going.add(training)  # before others are taken out: another thread may begin a run meanwhile
+    _going.difference_update([each for each in list(_going) if each.done])
     if wait:
         training.wait()
     return training

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
+import traceback
 import unittest
 import weakref
 from pathlib import Path
@@ -111,8 +111,13 @@ class Callback(Folder):
             if step.step == 3:
                 raise LookupError("that is enough")
 
-        with self.assertRaisesRegex(LookupError, "that is enough"):
+        frames = []
+        try:
             self.train(steps=50, save_every=50, on_step=stop_at_three)
+        except LookupError as error:
+            self.assertEqual(str(error), "that is enough")
+            frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        self.assertIn("stop_at_three", frames)
         self.assertEqual(len(numbers(self.folder / "run")), 3)
         self.assertEqual(tessera.load_checkpoint(self.folder / "run").step, 3)
 
@@ -191,13 +196,27 @@ class Stopping(Folder):
         self.assertEqual(len(numbers(self.folder / "run")), run.step)
 
     def test_a_dropped_run_goes_on(self):
-        self.train(steps=3, wait=False)
+        ended = threading.Event()
+        self.train(steps=3, wait=False, on_step=lambda step: ended.set() if step.step == 3 else None)
         gc.collect()
-        deadline = time.monotonic() + 120
-        lines = Path(self.folder, "run/metrics.jsonl")
-        while time.monotonic() < deadline and not (lines.exists() and len(lines.read_text(encoding="utf-8").splitlines()) == 3):
-            time.sleep(0.05)
+        self.assertTrue(ended.wait(120))
+        tessera._training._wait_for_all()  # it still writes its end
         self.assertEqual(len(numbers(self.folder / "run")), 3)
+
+    def test_runs_that_threads_begin_at_once_all_go_on(self):
+        ended = threading.Barrier(5)
+
+        def begin(name):
+            self.train(name, steps=2, wait=False, on_step=lambda step: ended.wait(120) if step.step == 2 else None)
+
+        threads = [threading.Thread(target=begin, args=(f"run{number}",)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        gc.collect()
+        ended.wait(120)  # each of the four has come to its last step
+        tessera._training._wait_for_all()
 
     def test_another_run_in_the_folder_is_refused_with_help(self):
         self.train(steps=1)
@@ -210,6 +229,7 @@ class Stopping(Folder):
         """A program that trains for very long, and is interrupted at its third step."""
         program = f"""
 import os, signal, sys, tessera
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it runs in the background
 def on_step(step):
     if step.step == 3:
         print("third", flush=True)
@@ -252,7 +272,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
         with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as process:
             try:
-                self.assertEqual(process.wait(60), 5)
+                self.assertEqual(process.wait(120), 5)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
