@@ -3,7 +3,9 @@
 # with tessera/internal.
 cmake_policy(VERSION 3.25)
 file(GLOB pending RELATIVE ${TESSERA_HEADERS_FROM} ${TESSERA_HEADERS_FROM}/tessera/*.h)
-file(REMOVE_RECURSE ${TESSERA_HEADERS_BESIDE})
+# One's own folder: another installation may go on meanwhile.
+string(RANDOM LENGTH 16 own)
+set(TESSERA_HEADERS_BESIDE "${TESSERA_HEADERS_BESIDE}/${own}")
 set(seen ${pending})
 while(pending)
   list(POP_FRONT pending name)
@@ -27,3 +29,4 @@ if(NOT IS_ABSOLUTE "${TESSERA_HEADERS_TO}")
   set(TESSERA_HEADERS_TO "${CMAKE_INSTALL_PREFIX}/${TESSERA_HEADERS_TO}")
 endif()
 file(INSTALL DESTINATION "${TESSERA_HEADERS_TO}" TYPE DIRECTORY FILES "${TESSERA_HEADERS_BESIDE}/tessera")
+file(REMOVE_RECURSE "${TESSERA_HEADERS_BESIDE}")
