@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "files/text_file.h"
 #include "files/text_reader.h"
 
@@ -47,9 +48,10 @@ class QuestionReader {
 
   static std::string shortened(const Json& json) {
     constexpr size_t kMost = 60;
-    std::string text = json.dump();
-    if (text.size() > kMost) text = text.substr(0, kMost) + "...";
-    return text;
+    const std::string text = json.dump();
+    if (text.size() <= kMost) return text;
+    const std::string_view begin = std::string_view(text).substr(0, kMost);
+    return std::string(begin.substr(0, valid_prefix(begin))) + "...";  // whole characters
   }
 
   // What was asked of a model, word for word: {"gen_args_0": {"arg_0": context, "arg_1":

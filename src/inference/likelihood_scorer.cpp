@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "core/error.h"
 #include "exec/make_executor.h"
+#include "inference/finite_numbers.h"
 #include "models/build_model.h"
 #include "system/threads.h"
 
@@ -116,6 +117,7 @@ void LikelihoodScorer::add_likelihoods(std::span<const Asked> asked) {
     }
   });
   for (size_t i = 0; i < asked.size(); ++i) {
+    require_finite({&found[i].log, 1});
     asked[i].adds_to->log += found[i].log;
     asked[i].adds_to->greedy = asked[i].adds_to->greedy && found[i].greedy;
   }

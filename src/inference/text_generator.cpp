@@ -6,6 +6,7 @@
 #include "compiler/compile.h"
 #include "core/random.h"
 #include "exec/device.h"
+#include "inference/finite_numbers.h"
 #include "models/build_model.h"
 
 namespace tessera {
@@ -163,6 +164,7 @@ std::vector<double> TextGenerator::logits_of(size_t text) const {
     const T* values = reinterpret_cast<const T*>(output_.data() + text * stride);
     for (size_t i = 0; i < count; ++i) logits[i] = static_cast<double>(load(values[i]));
   });
+  require_finite(logits);
   return logits;
 }
 

@@ -50,7 +50,7 @@ class TextGenerator {
   void copy_parameters(const Executor& trained);
 
   // One prompt for each text. Calls `emit` with each new token of a text; a text for which it
-  // returns false ends, and all do after options.tokens.
+  // returns false ends, and all do after options.tokens. A UserError where the model computes NaN.
   void generate(std::vector<std::vector<int32_t>> prompts, const GenerateOptions& options,
                 const std::function<bool(size_t text, int32_t token)>& emit);
   // Of a single text.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "config/run_spec.h"
+#include "core/error.h"
 #include "inference/stop_text.h"
 #include "system/seconds_since.h"
 
@@ -52,11 +53,15 @@ void SampleWriter::write(const Executor& trained, int64_t step,
   StopText stop(chat && !chat->answer_end.empty() ? std::vector<std::string>{chat->answer_end}
                                                   : std::vector<std::string>{});
   // A low temperature: what the model is sure of, not all that it may say.
-  generator_->generate(prompt, {.tokens = kTokens, .choice = {.temperature = 0.4}, .seed = 1},
-                       [&](int32_t token) {
-                         text += stop.add(text_.show(token));
-                         return !stop.stopped();
-                       });
+  try {
+    generator_->generate(prompt, {.tokens = kTokens, .choice = {.temperature = 0.4}, .seed = 1},
+                         [&](int32_t token) {
+                           text += stop.add(text_.show(token));
+                           return !stop.stopped();
+                         });
+  } catch (const UserError& error) {  // whether the run goes on is not the sample's to decide
+    return outputs.warn(fmt::format("no sample at step {}: {}", step, error.message()));
+  }
   text = printable(text + stop.rest());
   outputs.note(fmt::format("--- what it {} at step {} ---\n{}\n---", chat ? "answers" : "writes",
                            step, text));
