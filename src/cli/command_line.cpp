@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -198,6 +199,7 @@ Option Option::delimiter(char between) const {
 
 Option Option::take_all() const {
   option_->take_all();
+  option_->allow_extra_args(false);  // the next word may be a position: --set KEY=VALUE my.toml
   return *this;
 }
 
@@ -214,6 +216,12 @@ Option Option::choices(std::vector<std::string> names) const {
 template <typename T>
 Option Option::range(T least, T most) const {
   option_->check(CLI::Range(least, most));
+  if constexpr (std::is_floating_point_v<T>)  // a range holds what is neither below nor above it
+    option_->check([](const std::string& text) {
+      T value = 0;
+      const bool is_number = !CLI::detail::lexical_cast(text, value) || !std::isnan(value);
+      return is_number ? std::string() : fmt::format("{} is not a number", text);
+    });
   return *this;
 }
 template Option Option::range(int, int) const;

@@ -8,8 +8,10 @@
 #include "cli/run_options.h"
 #include "cli/writer_words.h"
 #include "core/error.h"
+#include "core/utf8_stream.h"
 #include "files/json.h"
 #include "inference/stop_text.h"
+#include "record/progress.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
@@ -43,11 +45,34 @@ struct Written {
   StopText stop;
 };
 
+// A terminal gets whole characters, and none that would command it; a file gets every byte.
+class ShownText {
+ public:
+  void put(std::string_view text) { write(in_terminal_ ? printable(characters_.add(text)) : text); }
+  void end() {
+    if (in_terminal_) write(printable(characters_.rest()));
+    write("\n");
+  }
+
+ private:
+  static void write(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+
+  bool in_terminal_ = is_terminal(stdout);
+  Utf8Stream characters_;
+};
+
 // One text appears as it is written, several when all are done.
 void show(const std::vector<Written>& texts) {
-  for (size_t i = 0; i < texts.size(); ++i)
-    fmt::print("{}--- text {} ---\n{}{}\n", i > 0 ? "\n" : "", i + 1, texts[i].prompt,
-               texts[i].text);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    fmt::print("{}--- text {} ---\n", i > 0 ? "\n" : "", i + 1);
+    ShownText shown;
+    shown.put(texts[i].prompt);
+    shown.put(texts[i].text);
+    shown.end();
+  }
 }
 
 void print_as_json(const GenerateCommand& command, const StateSource& stored, int64_t window,
@@ -90,10 +115,9 @@ void run(const GenerateCommand& command) {
   const auto generator = writer.generator(window, std::ssize(texts));
 
   const bool streams = !command.json && texts.size() == 1;
+  ShownText shown;
   const auto put = [&](const std::string& text) {
-    if (!streams) return;
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    if (streams) shown.put(text);
   };
   if (words.is_text()) put(command.prompts.front());
   const auto begin = std::chrono::steady_clock::now();
@@ -113,7 +137,7 @@ void run(const GenerateCommand& command) {
     written.text += rest;
     put(rest);
   }
-  put("\n");
+  if (streams) shown.end();
   if (command.json)
     print_as_json(command, writer.stored(), window, texts, seconds);
   else if (!streams)
@@ -127,9 +151,12 @@ void add_generate_command(Command app) {
   const Command generate = app.add_subcommand("generate", "write text with a trained model");
   generate.footer(kFooter);
   add_writer_words(generate, command->words);
-  generate.add_option("--prompt", command->prompts,
-                      "text to continue; several are written together");
-  generate.add_option("--stop", command->stops, "end a text before this one; may be repeated");
+  generate
+      .add_option("--prompt", command->prompts,
+                  "text to continue; may be repeated: several are written together")
+      .take_all();
+  generate.add_option("--stop", command->stops, "end a text before this one; may be repeated")
+      .take_all();
   generate.add_option("--tokens", command->tokens, "tokens to write")
       .range(int64_t{1}, int64_t{1} << 20);
   add_json_flag(generate, command->json);

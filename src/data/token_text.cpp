@@ -33,7 +33,8 @@ std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
     const Utf8Character next = first_character(text);
-    const bool control = next.code < 32 ? next.code != '\n' && next.code != '\t' : next.code == 127;
+    const bool control = next.code < 32 ? next.code != '\n' && next.code != '\t'
+                                        : next.code >= 127 && next.code < 160;
     const size_t bytes = std::max<size_t>(next.bytes, 1);
     if (next.bytes == 0 || control)
       shown += '.';

@@ -36,9 +36,9 @@ TEST(TokenText, ReadsAndShowsByTheTokenizerBesideTheShards) {
 
 TEST(TokenText, ShowsDotsForWhatATerminalCannotShow) {
   EXPECT_EQ(printable("a\n\t\x1b[1m\xFF"
-                      "狐\x7f"),
+                      "狐\x7f\u009b2J"),
             "a\n\t.[1m."
-            "狐.");
+            "狐..2J");
 }
 
 }  // namespace
