@@ -19,7 +19,8 @@ const std::vector<ChatConversation::Row>& ChatConversation::rows() {
   static const std::vector<Row> rows{
       {"/reset", "", "begins a new conversation; what the system says stays",
        &ChatConversation::reset},
-      {"/system", "[TEXT]", "what the system says from now on; without a text: shows it",
+      {"/system", "[TEXT]",
+       "what the system says from now on, \"\": nothing; without a text: shows it",
        &ChatConversation::set_system},
       {"/undo", "", "takes back the last question and its answer", &ChatConversation::undo},
       {"/save", "FILE", "writes the conversation as a line of JSON, as training on chats reads it",
@@ -36,8 +37,16 @@ bool ChatConversation::is_command(const std::string& line) {
 std::string ChatConversation::run(const std::string& line) {
   const size_t end = std::min(line.find(' '), line.size());
   const size_t begin = std::min(line.find_first_not_of(' ', end), line.size());
-  for (const Row& row : rows())
-    if (row.name == line.substr(0, end)) return (this->*row.run)(line.substr(begin));
+  const size_t last = line.find_last_not_of(' ');
+  const std::string rest = line.substr(begin, last + 1 - begin);
+  for (const Row& row : rows()) {
+    if (row.name != line.substr(0, end)) continue;
+    if (row.argument.empty() && !rest.empty())
+      throw user_error("{} takes no text, but was given: {}", row.name, rest)
+          .help(
+              "/help lists the commands; a question that begins with a slash is written with two");
+    return (this->*row.run)(rest);
+  }
   throw user_error("there is no command {}", line.substr(0, end))
       .help("/help lists them; a question that begins with a slash is written with two");
 }
@@ -57,7 +66,7 @@ std::string ChatConversation::reset(const std::string& /*rest*/) {
 }
 
 std::string ChatConversation::set_system(const std::string& rest) {
-  if (!rest.empty()) system_ = rest;
+  if (!rest.empty()) system_ = rest == "\"\"" ? "" : rest;
   return system_.empty() ? "the system says nothing" : "the system says: " + system_;
 }
 
