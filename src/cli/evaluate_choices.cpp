@@ -62,10 +62,13 @@ void set_batch(const EvaluateCommand& command, Config& config, int64_t contexts)
   config.train.batch = std::min(config.train.batch, (contexts + ranks - 1) / ranks * ranks);
 }
 
+// Before hours of scoring: a file that cannot be written afterwards would lose them.
 void require_free(const std::string& out) {
+  if (out.empty()) return;
   std::error_code ignored;
-  if (!out.empty() && std::filesystem::exists(out, ignored))
+  if (std::filesystem::exists(out, ignored))
     throw user_error("{} already exists", out).help("choose another name, or remove it");
+  const AtomicFile can_be_written(out);  // leaves nothing
 }
 
 ScoredQuestions score_questions(const EvaluateCommand& command, const StateSource& stored,
@@ -171,13 +174,20 @@ std::string score_text(const MeanScore& score) {
 void print_as_table(const EvaluateCommand& command, const Config& config,
                     const ScoredQuestions& all) {
   const ChoiceScores scores = choice_scores(all.results);
-  fmt::print("{:<10} {:<18}{}\n", "", "this model", all.stored ? " stored in the file" : "");
+  const auto print_row = [&](std::string_view name, std::string_view ours,
+                             const std::string& stored) {
+    if (all.stored)
+      fmt::print("{:<10} {:<18} {}\n", name, ours, stored);
+    else
+      fmt::print("{:<10} {}\n", name, ours);
+  };
+  print_row("", "this model", "stored in the file");
   for (const ScoreRow& row : kScoreRows)
-    fmt::print("{:<10} {:<18}{}\n", row.name, score_text(scores.*row.score),
-               all.stored ? " " + score_text(all.stored->scores.*row.score) : "");
-  fmt::print("{} questions, {} choices of {} tokens after contexts of {}: {}, {:.1f} s\n",
-             all.questions.size(), count_choices(all), all.choice_tokens, all.context_tokens,
-             config.train.precision, all.seconds);
+    print_row(row.name, score_text(scores.*row.score),
+              all.stored ? score_text(all.stored->scores.*row.score) : "");
+  fmt::print("{} question{}, {} choices of {} tokens after contexts of {}: {}, {:.1f} s\n",
+             all.questions.size(), all.questions.size() == 1 ? "" : "s", count_choices(all),
+             all.choice_tokens, all.context_tokens, config.train.precision, all.seconds);
   if (all.stored)
     fmt::print(
         "beside the file: the same choice in {} of {} questions; log-likelihoods differ by {:.2e} "

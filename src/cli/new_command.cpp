@@ -24,6 +24,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kTrials = 500;
+constexpr int kMostRanks = 1 << 20;
 constexpr const char* kFooter =
     "What is not given is asked for in a terminal, and elsewhere has the value of the job's "
     "sample\n"
@@ -121,8 +122,10 @@ void ask_for_machine(NewCommand& command, const SampleConfig& sample) {
         });
   if (command.ranks == 0)
     ask("devices?", fmt::format("{}", sample.ranks), [&](const std::string& text) {
-      command.ranks = static_cast<int>(parse_count(text, "devices"));
-      if (command.ranks < 1) throw user_error("devices must be at least 1");
+      const int64_t devices = parse_count(text, "devices");
+      if (devices < 1 || devices > kMostRanks)
+        throw user_error("devices must be 1 to {}", kMostRanks);
+      command.ranks = static_cast<int>(devices);
     });
 }
 
@@ -145,7 +148,8 @@ void ask_for_the_rest(NewCommand& command) {
   }
   if (command.out.empty())
     ask("file to write?", sample.name + ".toml", [&](const std::string& text) {
-      if (std::filesystem::exists(text)) throw user_error("{} is already there", text);
+      std::error_code ignored;
+      if (std::filesystem::exists(text, ignored)) throw user_error("{} is already there", text);
       command.out = text;
     });
 }
@@ -205,7 +209,7 @@ void add_new_command(Command app) {
   add_short_form(add, command->run, "--tokenizer", "data.tokenizer",
                  "tokenizer.json, where data are text");
   add.add_option("--ranks", command->ranks, "devices; default: those of the sample")
-      .range(1, 1 << 20)
+      .range(1, kMostRanks)
       .type_name("N");
   add.add_option("--cluster", command->cluster,
                  "a name that `tessera clusters` lists, or a file; default: the sample's")
