@@ -112,10 +112,17 @@ def command_line(job, text, binary):
     # With files that are here, and a launcher that starts nothing.
     with tempfile.TemporaryDirectory() as folder:
         here = line.replace("/work/", f"{folder}/").replace("/config/config.toml", str(ROOT / file)).replace("--with mpirun", "--with true")
-        path = f"{binary.parent}:{os.environ['PATH']}"
-        done = subprocess.run(["sh", "-c", here], capture_output=True, text=True, check=False, env={**os.environ, "PATH": path}, cwd=folder)
-    if "tessera launch" not in line or done.returncode != 0:
-        yield f"tessera does not accept the launcher's command: {done.stderr}"
+        environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}"}
+        lost = Path(folder) / "out" / job["metadata"]["name"]
+        for before in ("", "of a run that was lost before its first checkpoint"):
+            if before:
+                (lost / "metrics.jsonl").write_text(before, encoding="utf-8")
+            done = subprocess.run(["sh", "-c", here], capture_output=True, text=True, check=False, env=environment, cwd=folder)
+            if "tessera launch" not in line or done.returncode != 0:
+                yield f"tessera does not accept the launcher's command, in a folder {before}: {done.stderr}"
+                return
+        if len(list(lost.parent.glob(f"{lost.name}.*/metrics.jsonl"))) != 1:
+            yield "the folder of a run that was lost is not put aside"
 
 
 def change(job, path, value):
