@@ -30,11 +30,18 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="a smaller model for a minute, which checks that every step works")
     parser.add_argument("--again", action="store_true", help="remove the folder first")
     options = parser.parse_args()
-    options.out = options.out or Path(recipe.default_folder(options.device))
-    options.binary = options.binary or Path("build/cuda/tessera" if options.device == "cuda" else "build/release/tessera")
+    built = "build/cuda/tessera" if options.device == "cuda" else "build/release/tessera"
+    options.out = as_root_sees(options.out or ROOT / recipe.default_folder(options.device))
+    options.binary = as_root_sees(options.binary or ROOT / built)
     if options.quick and options.device == "cuda":
         parser.error("--quick is for the cores of a CPU")
     return options
+
+
+def as_root_sees(path):
+    """A path of the folder where this was called, for commands that run in ROOT."""
+    path = Path(os.path.abspath(path))
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def write_whole(path, text):

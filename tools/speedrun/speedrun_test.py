@@ -99,6 +99,11 @@ class Speedrun(unittest.TestCase):
         for words in ("1 of 1 (100 %)", "CPU-hours", "held out", "chat.toml --init-from"):
             self.assertIn(words, page)
 
+    def test_paths_are_of_the_folder_where_it_is_called(self):
+        subprocess.run([sys.executable, RUN, "--quick", "--out", "there", "--binary", "tessera"], cwd=self.path, env=os.environ | {"STOP": ""},
+                       capture_output=True, check=True)
+        self.assertTrue((self.path / "there" / "report.html").exists())
+
     def test_what_it_runs_in_another_folder_is_in_that_folder(self):
         self.run_once()
         config = (self.path / "out" / "pretrain.toml").read_text(encoding="utf-8")
