@@ -76,6 +76,7 @@ async function write() {
     if (talks) prompt.value = "";
     announce(`${text_state.tokens} tokens are written`);
   } catch (error) {
+    if (!written.contains(text)) return; // another run, or a new conversation
     if (is_cancelled(error)) pace.append(", stopped");
     else fill(pace, element("span", { class: "is_bad" }, said_of(error)));
   } finally {
