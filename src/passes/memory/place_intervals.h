@@ -13,6 +13,10 @@ struct Interval {
   int64_t offset = 0;  // the answer
 };
 
+// The lowest offset at which it overlaps none of these in time and space; they are sorted by
+// offset.
+int64_t first_fit(const std::vector<const Interval*>& placed, const Interval& interval);
+
 // Largest first, each at the lowest offset that fits. Returns the bytes needed.
 int64_t place_intervals(std::vector<Interval>& intervals);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A returned value is placed where its reader expects it; a value that the backward reads is in the
-// block's slot, or away on the host in between; what is prepared for all microbatches in bytes of
-// the block's own, for the step; all others are in scratch from their definition to their last use
-// within one routine. Scratch is shared by all routines.
+// A returned value is placed where its reader expects it; a value that the backward reads in the
+// block's slot, or away on the host in between; what is prepared in the block's own bytes; all
+// others in scratch, which all routines share, within one. What the first part of a split backward
+// leaves for the second takes bytes of the slot that are not read any more.
 #include "passes/memory/plan_memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "ir/emit.h"
@@ -26,6 +27,8 @@ void move_what_input_gradients_read(Graph& graph) {
     }
   }
 }
+
+constexpr int kForever = std::numeric_limits<int>::max();
 
 class ClassPlan {
  public:
@@ -104,6 +107,7 @@ class ClassPlan {
 
   // Written by the forward or, where the backward is split, by its first part; read by a later one.
   void place_kept() {
+    std::vector<ValueId> left;  // by the first part
     for (ValueId id = 0; id < graph_.num_values(); ++id) {
       const NodeId producer = graph_.value(id).producer;
       if (producer == kNone || location(id).lifetime != Lifetime::None) continue;
@@ -116,9 +120,64 @@ class ClassPlan {
       }
       for (const NodeId reader : readers_[static_cast<size_t>(id)])
         if (routine(graph_.node(reader)) != written) {
-          place_in_slot(id);
+          if (written == RoutineKind::InputGrad)
+            left.push_back(id);
+          else
+            place_in_slot(id);
           break;
         }
+    }
+    place_left(left);
+  }
+
+  // How long a value in the slot is read, in nodes; kForever: by the second part, or by others.
+  int last_read(ValueId id) const {
+    int last = 0;
+    for (const GraphOutput& output : graph_.outputs())
+      if (output.value == id) return kForever;
+    for (const NodeId reader : readers_[static_cast<size_t>(id)]) {
+      const RoutineKind read = routine(graph_.node(reader));
+      if (read == RoutineKind::InputGrad)
+        last = std::max(last, static_cast<int>(reader));
+      else if (side(read) != StepSide::Forward)
+        return kForever;
+    }
+    return last;
+  }
+
+  // The first of the nodes whose results are one buffer.
+  NodeId first_writer(ValueId id) const {
+    NodeId writer = graph_.value(id).producer;
+    while (op_def(graph_.node(writer).op).aliases) {
+      const NodeId before = graph_.value(graph_.node(writer).operands[0]).producer;
+      if (before == kNone) break;
+      writer = before;
+    }
+    return writer;
+  }
+
+  void place_left(std::vector<ValueId> left) {
+    std::vector<Interval> intervals;
+    for (ValueId id = 0; id < graph_.num_values(); ++id)
+      if (const Location& at = location(id); at.lifetime == Lifetime::Slot)
+        intervals.push_back(
+            {.begin = 0, .end = last_read(id), .bytes = at.bytes, .offset = at.offset});
+    intervals.reserve(intervals.size() + left.size());  // pointers stay
+    std::vector<const Interval*> placed;
+    for (const Interval& interval : intervals) placed.push_back(&interval);
+    const auto below = [](const Interval* a, const Interval* b) { return a->offset < b->offset; };
+    std::stable_sort(placed.begin(), placed.end(), below);
+    std::stable_sort(left.begin(), left.end(), [&](ValueId a, ValueId b) {
+      return graph_.value(a).type.bytes() > graph_.value(b).type.bytes();
+    });
+    for (const ValueId id : left) {
+      Interval& own = intervals.emplace_back(Interval{.begin = static_cast<int>(first_writer(id)),
+                                                      .end = kForever,
+                                                      .bytes = graph_.value(id).type.bytes()});
+      own.offset = first_fit(placed, own);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), &own, below), &own);
+      location(id) = {.lifetime = Lifetime::Slot, .offset = own.offset, .bytes = own.bytes};
+      class_.slot_bytes = std::max(class_.slot_bytes, own.offset + align_up(own.bytes));
     }
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/compile.h"
 #include "compiler/training_pipeline.h"
 #include "exec/testing/small_models.h"
 #include "ir/op_def.h"
@@ -150,6 +151,60 @@ TEST_P(PlannedModel, TheScratchArenaIsAsLargeAsItsHighestUse) {
       for (const Claim& claim : scratch_claims(block_class.graph, routine))
         highest = std::max(highest, claim.offset + align_up(claim.bytes));
   EXPECT_EQ(module_.scratch_bytes, highest);
+}
+
+// Of a value in the slot: from its first writer to its last reader in the first part of a split
+// backward; the second part runs later.
+struct SlotClaim {
+  std::string name;
+  int begin, end;
+  int64_t offset, bytes;
+};
+
+std::vector<SlotClaim> slot_claims(const Graph& graph) {
+  constexpr int kLater = 1 << 30;
+  std::vector<SlotClaim> claims;
+  const auto readers = graph.readers();
+  for (ValueId id = 0; id < graph.num_values(); ++id) {
+    const Value& value = graph.value(id);
+    if (value.location.lifetime != Lifetime::Slot) continue;
+    const bool early = graph.node(value.producer).phase == Phase::Forward;
+    SlotClaim claim{value.name, early ? -1 : value.producer, -1, value.location.offset,
+                    value.type.bytes()};
+    for (const NodeId reader : readers[static_cast<size_t>(id)])
+      claim.end =
+          std::max(claim.end, graph.node(reader).phase == Phase::WeightGrad ? kLater : reader);
+    for (const GraphOutput& output : graph.outputs())
+      if (output.value == id) claim.end = kLater;
+    claims.push_back(claim);
+  }
+  return claims;
+}
+
+TEST(PlanMemory, WhatTheSecondPartOfABackwardReadsTakesThePlaceOfWhatTheFirstHasRead) {
+  SmallModel model = small_model("Llama");
+  model.config.layers = 4;
+  const Plan plan = make_plan({.mesh = {{"pp", 2}}, .schedule = "zb_h1"}, {});
+  const Compiled compiled = compile(model.build(DType::Bf16, 2), {.plan = plan, .microbatches = 4});
+  bool any_shared = false;
+  for (const BlockClass& block_class : compiled.module.classes) {
+    int64_t sum = 0;
+    const std::vector<SlotClaim> claims = slot_claims(block_class.graph);
+    for (size_t a = 0; a < claims.size(); ++a) {
+      const SlotClaim& first = claims[a];
+      sum += align_up(first.bytes);
+      for (size_t b = 0; b < a; ++b) {
+        const SlotClaim& second = claims[b];
+        const bool together = first.begin <= second.end && second.begin <= first.end;
+        const bool overlap = first.offset < second.offset + second.bytes &&
+                             second.offset < first.offset + first.bytes;
+        EXPECT_FALSE(together && overlap) << first.name << " and " << second.name;
+        any_shared = any_shared || overlap;
+      }
+    }
+    EXPECT_LE(block_class.slot_bytes, sum) << block_class.name;
+  }
+  EXPECT_TRUE(any_shared);
 }
 
 INSTANTIATE_TEST_SUITE_P(PlanMemory, PlannedModel, testing::ValuesIn(small_models()),
