@@ -15,7 +15,7 @@ inline constexpr std::string_view kUnfused = "unfused";
 
 struct OtherAttention {
   std::string kernel = {};  // empty: Tessera's own
-  bool dropout = false;     // of scores; matters where they are in memory
+  bool dropout = false;     // of scores, where they are in memory, and of the stream
 
   bool unfused() const { return kernel == kUnfused; }
 };
@@ -30,8 +30,9 @@ struct UnfusedCost {
 };
 UnfusedCost unfused_cost(const OpCall& call, const OtherAttention& attention);
 
-// The most bytes of scores that a rank keeps at once for its backward.
-int64_t kept_score_bytes(const Program& program, const Script& script,
-                         const OtherAttention& attention);
+// The most bytes that a rank keeps at once for its backward: of scores, and of masks of dropout
+// where the stream is dropped as well.
+int64_t kept_attention_bytes(const Program& program, const Script& script,
+                             const OtherAttention& attention);
 
 }  // namespace tessera

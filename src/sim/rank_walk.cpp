@@ -44,7 +44,8 @@ RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& 
       link_free_(cluster.levels.size() + 2),
       sent_(cluster.levels.size()),
       on_links_(cluster.levels.size() + 2) {
-  result_.peak_bytes = program.peak_bytes() + kept_score_bytes(program, script, options.attention) +
+  result_.peak_bytes = program.peak_bytes() +
+                       kept_attention_bytes(program, script, options.attention) +
                        held_logit_bytes(program, options.loss);
 }
 

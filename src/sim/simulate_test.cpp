@@ -251,22 +251,6 @@ TEST(Simulate, AnotherProgramsRecomputationRepeatsWhatOursLeavesOut) {
   EXPECT_NEAR(half - ours, all - half, 1e-9 * all);
 }
 
-// Scores of one layer and microbatch in bf16: 2 bytes each, 5 with dropout.
-TEST(Simulate, UnfusedAttentionKeepsItsScoresUntilTheBackward) {
-  const auto extra = [](RecomputeKind recompute, bool dropout) {
-    const std::vector<Program> programs = pipeline("gpipe", 0, recompute);
-    const OtherAttention attention{.kernel = "unfused", .dropout = dropout};
-    int64_t most = 0;
-    for (const Program& program : programs)
-      most = std::max(most, kept_score_bytes(program, program.script("train_step"), attention));
-    return most;
-  };
-  const int64_t whole = extra(RecomputeKind::Blocks, false);  // one block's at a time
-  EXPECT_GT(whole, 0);
-  EXPECT_EQ(extra(RecomputeKind::None, false), 8 * whole);  // of every microbatch
-  EXPECT_EQ(2 * extra(RecomputeKind::None, true), 5 * extra(RecomputeKind::None, false));
-}
-
 double step_of(const std::vector<Program>& programs,
                const std::function<void(SimulateOptions&)>& change) {
   SimulateOptions options;
