@@ -69,6 +69,15 @@ function warning_note(text) {
   return element("span", { class: "warning" }, text.includes(" spans more than ") && element("b", {}, "speed "), text);
 }
 
+/**
+ * What the figures leave out or assume: the number of lines, and the lines for whoever opens it.
+ * @param {{text: string}[]} unknown
+ */
+function unknown_note(unknown) {
+  return element("details", { id: "unknown" }, element("summary", {}, `${unknown.length} left out or assumed`),
+    element("ul", {}, ...unknown.map((each) => element("li", {}, each.text))));
+}
+
 function show_note() {
   const note = by_id("note");
   note.classList.toggle("is_error", app.error !== null);
@@ -78,10 +87,12 @@ function show_note() {
     const { what, where, help } = app.error;
     fill(note, element("strong", {}, what), where && element("code", {}, where), help && element("span", {}, help));
   } else if (app.verdict) {
-    const { sources, warnings, ranks, cluster, calibrated } = app.verdict;
+    const { sources, warnings, ranks, cluster, calibrated, error_bar, unknown } = app.verdict;
     const figures = sources ? `${sources.measured} figures measured, ${sources.published} published, ${sources.assumed} assumed` : "";
     fill(note, element("span", {}, `${whole(ranks)} ${ranks === 1 ? "rank" : "ranks"} on ${cluster}`),
       figures && element("span", {}, figures), calibrated === false && element("span", {}, "never calibrated"),
+      error_bar && element("span", { id: "error_bar" }, `8 of 10 of ${error_bar.runs} published runs like this were predicted within ${error_bar.percent} %`),
+      unknown?.length > 0 && unknown_note(unknown),
       app.verdict.fits === false && memory_note(app.verdict), ...(warnings ?? []).map(warning_note));
   }
 }

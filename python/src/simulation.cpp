@@ -25,6 +25,7 @@ AskedSimulation::AskedSimulation(const Config& config, const Cluster& cluster, S
 
 void AskedSimulation::add_islands(const Config& all, const std::vector<int64_t>& every) {
   islands_ = simulate_islands(all, *step_, every, options_);
+  step_->islands = true;
 }
 
 std::string AskedSimulation::title() const {

@@ -30,7 +30,10 @@ void print_trust(const Cluster& cluster) {
         "cluster {} was never calibrated: of its figures {} are published, {} assumed, {} "
         "measured\n",
         cluster.name, sources.published, sources.assumed, sources.measured);
-  for (const std::string& each : cluster.unknown) fmt::print("not known: {}\n", each);
+}
+
+void print_unknowns(const std::vector<Unknown>& unknowns) {
+  for (const Unknown& each : unknowns) fmt::print("{}\n", each.text);
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

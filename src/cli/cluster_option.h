@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by simulate, plan and clusters: the option --cluster, the default precision, warnings, and
-// how shares of a peak are printed.
+// Shared by simulate, plan and clusters: the option --cluster, the default precision, warnings,
+// what is not known, and how shares of a peak are printed.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "cli/command_line.h"
 #include "cli/run_options.h"
 #include "sim/cluster.h"
+#include "sim/unknowns.h"
 
 namespace tessera {
 
@@ -17,9 +18,11 @@ void add_cluster_option(Command command, std::string& cluster);
 // The default, without a config file or an option: bf16 on clusters of GPUs.
 void default_to_precision_of(const Cluster& cluster, RunOptions& run);
 
-// What is not known of a cluster that was never calibrated, in a line each; prints nothing where it
-// was and nothing else is unknown.
+// Where the figures of a cluster that was never calibrated come from; nothing where it was.
 void print_trust(const Cluster& cluster);
+
+// What the figures above leave out or assume, in a line each.
+void print_unknowns(const std::vector<Unknown>& unknowns);
 
 // On standard error, so that --json stays one object.
 void print_warnings(const std::vector<std::string>& warnings);

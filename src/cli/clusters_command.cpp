@@ -92,6 +92,7 @@ void print_one(const Cluster& cluster) {
   fmt::print("{}: up to {} ranks\n", cluster.name, cluster.levels.back().ranks);
   if (cluster.calibrated) fmt::print("calibrated: its kernels were measured\n");
   print_trust(cluster);
+  for (const std::string& each : cluster.unknown) fmt::print("not known: {}\n", each);
   print_device(cluster.device);
   print_levels(cluster);
   fmt::print("\nefficiencies:\n");

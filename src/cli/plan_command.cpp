@@ -129,6 +129,7 @@ void print_result(const Config& config, const PlanTask& task, const SearchResult
   if (task.cluster.device.cores == 0)
     fmt::print("{}\n",
                error_bar_text(task.cluster, Mesh(found.ranked.front().candidate.axes.above_one())));
+  print_unknowns(unknowns_of(task, found));
   print_recipe(found);
   const Trial& best = found.ranked.front();
   fmt::print("\nthe best plan trains {:.0f} tokens/s{}: 1T tokens take {:.3g} days\n",

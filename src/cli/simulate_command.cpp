@@ -127,6 +127,10 @@ void print_result(const SimulateCommand& command, const SimulatedStep& step) {
     fmt::print("{:>6} {:>6} {:>12.6g} {:>12.6g} {:>12.6g} {:>14.6g} {:>12}\n", rank.rank,
                rank.alike, rank.times.compute_seconds, rank.times.exposed_communication_seconds,
                rank.times.bubble_seconds, rank.communication_seconds, short_bytes(rank.peak_bytes));
+  if (const auto unknowns = unknowns_of(step); !unknowns.empty()) {
+    fmt::print("\n");
+    print_unknowns(unknowns);
+  }
 }
 
 // The cost of a schedule alone is the same on every cluster.
@@ -175,7 +179,8 @@ void run(SimulateCommand& command) {
       .extra_passes = command.extra_passes,
       .eager_seconds = command.eager_seconds};
   if (!options.unit_cost) print_warnings(warnings_on(cluster, spec, config));
-  const SimulatedStep step = simulate_step(config, cluster, spec, options);
+  SimulatedStep step = simulate_step(config, cluster, spec, options);
+  step.islands = islands_of(all) > 1;
   if (!command.trace.empty())
     write_file_atomically(command.trace, to_trace_json(step.compiled.programs, step.simulation));
   if (!command.svg.empty()) write_file_atomically(command.svg, drawn(step, command.picture));
@@ -217,7 +222,7 @@ void add_other_program_options(Command simulate, SimulateCommand& command) {
                   "that the cluster file names")
       .type_name("KERNEL");
   simulate.add_flag("--dropout", command.attention.dropout,
-                    "of scores, where attention is unfused: in time and memory");
+                    "of scores, where attention is unfused, and of the stream (in memory alone)");
   simulate
       .add_option("--loss", command.loss,
                   "how another program computes the loss: with logits in memory, by the kernels of "

@@ -5,10 +5,12 @@
 
 #include <set>
 
+#include "cli/cluster_option.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
 #include "studio/pictures/rank_counts_svg.h"
 #include "studio/plan_search.h"
+#include "studio/simulated_step.h"
 
 namespace tessera {
 
@@ -22,6 +24,8 @@ void WholeRunAnswer::answer(const PlanTask& task, double step_seconds) {
   if (!task_) return;
   plan_ = plan_whole_run(*task_, static_cast<double>(task.run.tokens_per_step()), task.ranks,
                          step_seconds);
+  unknowns_ = unknowns_of(
+      {.cluster = task.cluster, .run = task.run, .options = {}, .step = false, .whole_run = true});
   if (options_.sensitivity) sensitivities_ = sensitivities(plan_->run, task_->options);
 }
 
@@ -64,6 +68,7 @@ std::optional<int64_t> WholeRunAnswer::save_every() const {
 void WholeRunAnswer::add_to(Json& json) const {
   if (!plan_) return;
   json["whole_run"] = to_json(*plan_);
+  json["whole_run"]["unknown"] = to_json(unknowns_);
   if (!counts_.empty()) json["rank_counts"] = to_json(counts_);
   if (!sensitivities_.empty()) json["sensitivity"] = to_json(sensitivities_);
 }
@@ -71,6 +76,8 @@ void WholeRunAnswer::add_to(Json& json) const {
 void WholeRunAnswer::print() const {
   if (!plan_) return;
   print_whole_run(options_, *task_, *plan_);
+  fmt::print("\n");
+  print_unknowns(unknowns_);
   if (!counts_.empty()) print_rank_counts(counts_);
   if (!sensitivities_.empty()) print_sensitivities(sensitivities_);
 }

@@ -10,6 +10,7 @@
 
 #include "cli/whole_run_options.h"
 #include "planner/search.h"
+#include "sim/unknowns.h"
 
 namespace tessera {
 
@@ -40,6 +41,7 @@ class WholeRunAnswer {
   std::optional<WholeRunPlan> plan_;
   std::vector<RankCount> counts_;
   std::vector<Sensitivity> sensitivities_;
+  std::vector<Unknown> unknowns_;  // of the run, beside those of its step
 };
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 
@@ -12,7 +13,17 @@ namespace {
 constexpr std::array kErrorBars{
 #define ERROR_BAR(device, reach, stages, runs, percent) \
   ErrorBar{device, reach, stages, runs, percent},
+#define KIND_BAR(kind, runs, percent)
 #include "sim/error_bars.def"
+#undef KIND_BAR
+#undef ERROR_BAR
+};
+
+constexpr std::array kKindBars{
+#define ERROR_BAR(device, reach, stages, runs, percent)
+#define KIND_BAR(kind, runs, percent) KindBar{kind, runs, percent},
+#include "sim/error_bars.def"
+#undef KIND_BAR
 #undef ERROR_BAR
 };
 
@@ -25,6 +36,11 @@ std::string_view words_of(std::string_view reach) {
 }
 
 }  // namespace
+
+const KindBar* find_kind_bar(std::string_view kind) {
+  const auto* found = std::ranges::find(kKindBars, kind, &KindBar::kind);
+  return found == kKindBars.end() ? nullptr : found;
+}
 
 std::optional<ErrorBar> nearest_error_bar(const Cluster& cluster, const Mesh& mesh) {
   std::string_view device;

@@ -21,6 +21,14 @@ struct ErrorBar {
   bool operator==(const ErrorBar&) const = default;
 };
 
+// The same of a kind of run, whatever the device.
+struct KindBar {
+  std::string_view kind;  // "fp8", "cp"
+  int runs = 0;
+  int percent = 0;
+};
+const KindBar* find_kind_bar(std::string_view kind);  // null: none was compared
+
 // None where no published run was on such a device.
 std::optional<ErrorBar> nearest_error_bar(const Cluster& cluster, const Mesh& mesh);
 

@@ -8,6 +8,7 @@
 #include "planner/knobs.h"
 #include "studio/planned_run.h"
 #include "studio/run_on_cluster.h"
+#include "studio/simulated_step.h"
 
 namespace tessera {
 namespace {
@@ -92,6 +93,16 @@ std::vector<DroppedPlans> dropped_by_reason(const SearchResult& found) {
   return rows;
 }
 
+std::vector<Unknown> unknowns_of(const PlanTask& task, const SearchResult& found) {
+  if (found.ranked.empty()) return {};
+  const Trial& best = found.ranked.front();
+  const RunSpec run = task.with(best.candidate);
+  return unknowns_of({.cluster = task.cluster,
+                      .run = run,
+                      .options = {},
+                      .peak_bytes = best.simulation.peak_bytes});
+}
+
 Json to_json(const PlanTask& task, const Trial& trial) {
   const Candidate& candidate = trial.candidate;
   const Simulation& simulation = trial.simulation;
@@ -135,7 +146,8 @@ Json to_json(const Config& config, const PlanTask& task, const SearchResult& fou
             {"dropped", Json::object()},
             {"recipe", found.recipe ? to_json(task, *found.recipe) : Json()},
             {"results", Json::array()},
-            {"why_not", Json::array()}};
+            {"why_not", Json::array()},
+            {"unknown", to_json(unknowns_of(task, found))}};
   for (const DroppedPlans& row : dropped_by_reason(found)) json["dropped"][row.key] = row.plans;
   for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
     json["results"].push_back(to_json(task, found.ranked[i]));

@@ -10,6 +10,7 @@
 #include "files/json.h"
 #include "planner/search.h"
 #include "planner/why_not.h"
+#include "sim/unknowns.h"
 
 namespace tessera {
 
@@ -25,6 +26,9 @@ struct DroppedPlans {
   int64_t plans;
 };
 std::vector<DroppedPlans> dropped_by_reason(const SearchResult& found);
+
+// What the figures of the best plan leave out or assume.
+std::vector<Unknown> unknowns_of(const PlanTask& task, const SearchResult& found);
 
 Json to_json(const PlanTask& task, const Trial& trial);
 Json to_json(const Config& config, const PlanTask& task, const SearchResult& found);

@@ -123,6 +123,20 @@ std::string title_of(const SimulatedStep& step) {
                      step.cluster.name);
 }
 
+std::vector<Unknown> unknowns_of(const SimulatedStep& step) {
+  return unknowns_of({.cluster = step.cluster,
+                      .run = step.spec,
+                      .options = step.options,
+                      .peak_bytes = step.simulation.peak_bytes,
+                      .islands = step.islands});
+}
+
+Json to_json(const std::vector<Unknown>& unknowns) {
+  Json json = Json::array();
+  for (const Unknown& each : unknowns) json.push_back({{"name", each.name}, {"text", each.text}});
+  return json;
+}
+
 Json to_json(const SimulatedStep& step) {
   const Simulation& simulation = step.simulation;
   const Program& program = step.compiled.programs.front();
@@ -143,7 +157,8 @@ Json to_json(const SimulatedStep& step) {
             {"bubble_seconds", simulation.times.bubble_seconds},
             {"peak_bytes", simulation.peak_bytes},
             {"host_bytes", simulation.host_bytes},
-            {"fits", step.fits()}};
+            {"fits", step.fits()},
+            {"unknown", to_json(unknowns_of(step))}};
   if (const auto bar = nearest_error_bar(step.cluster, program.mesh); bar)
     json["error_bar"] = Json{{"runs", bar->runs}, {"percent", bar->percent}};
   for (const SimulatedRank& rank : simulation.ranks) {

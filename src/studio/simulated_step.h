@@ -10,6 +10,7 @@
 #include "files/json.h"
 #include "models/model_size.h"
 #include "sim/simulate.h"
+#include "sim/unknowns.h"
 
 namespace tessera {
 
@@ -20,6 +21,7 @@ struct SimulatedStep {
   Compiled compiled;
   SimulateOptions options;
   Simulation simulation;  // its slices point into `compiled`
+  bool islands = false;   // it is the step of one of several
 
   int ranks() const { return spec.plan.mesh.num_ranks(); }
   bool fits() const;
@@ -63,6 +65,9 @@ OtherUtilisation other_utilisation(const SimulatedStep& step);
 
 // "llama3-8b, batch 512 x 8192, bf16, mesh tp=2: 2 ranks on dgx-h100"
 std::string title_of(const SimulatedStep& step);
+// What its figures leave out or assume.
+std::vector<Unknown> unknowns_of(const SimulatedStep& step);
 Json to_json(const SimulatedStep& step);
+Json to_json(const std::vector<Unknown>& unknowns);
 
 }  // namespace tessera

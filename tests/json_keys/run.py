@@ -23,24 +23,24 @@ CASES = {
         "bytes_per_rank loss"),
     "simulate --cluster dgx-h100 --model tiny --mesh dp=2,tp=2 --batch 4 --seq 16": (
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
-        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar results",
+        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar unknown results",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "simulate --cluster three-sites --model tiny --mesh island=2,tp=2 --batch 4 --seq 16 --islands-every 10": (
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
-        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar results islands",
+        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar unknown results islands",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
-        "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
+        "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not unknown",
         "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context experts dispatch tp_overlap shard_axes "
         "offload offload_update precision step_seconds mfu tokens_per_second days_per_trillion_tokens peak_bytes host_bytes exposed_communication_seconds bubble_seconds"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --tokens 1M --step-seconds 1 --price 2 --sensitivity": (
         "whole_run sensitivity",),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --tokens 1M --compare-ranks 1": (
-        "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not whole_run rank_counts",),
+        "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not unknown whole_run rank_counts",),
     "new --list": ("samples",),
     "new --job pretrain --out new.toml": (
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
-        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits results file commands",
+        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits unknown results file commands",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "clusters": ("clusters",),
     "clusters tpu-v5e": ("name calibrated ranks device levels efficiencies sources unknown",),

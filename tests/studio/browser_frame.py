@@ -48,6 +48,9 @@ def the_figures_are_those_of_the_command_line(binary, _):
         for key in ("step_seconds", "peak_bytes", "mfu", "hfu", "tokens_per_second", "fits"):
             assert answer[key] == told[key], (key, answer[key], told[key])
         assert f"{answer['step_seconds']:.2f} s" in page.text("#verdict"), (answer["step_seconds"], page.text("#verdict"))
+        unknown = page.evaluate("[...document.querySelectorAll('#unknown li')].map(each => each.textContent)")
+        assert unknown == [row["text"] for row in told["unknown"]] and unknown, unknown
+        assert f"within {told['error_bar']['percent']} %" in page.text("#error_bar"), page.text("#error_bar")
 
 
 def the_token_leaves_the_address(binary, _):
