@@ -155,9 +155,18 @@ def scores(runs):
     return table([COLUMNS, *[score(name, own) for name, own in sets_of(runs).items()], score("all", runs)])
 
 
+def rebuilt_bytes(words, width, tp):
+    """What one block has while it is recomputed: two norms' results and the sum between them, and what is in shards over tp."""
+    if "plan.recompute=block" not in words:
+        return 0
+    value = {name: int(words[words.index(name) + 1]) for name in ("--batch", "--seq", "--microbatches")}
+    return value["--batch"] // value["--microbatches"] * value["--seq"] * width * (6 + 24 / tp)
+
+
 def layers_gb(binary, row):
     """GB of the fullest rank's states and kept activations, of its layers alone: what Korthikanti's formula counts. Left out are
-    the first stage's embedding, with 18 bytes for each parameter, and what kernels need while they run."""
+    the first stage's embedding, with 18 bytes for each parameter, and what a block needs while it runs. Masks of dropout, which our
+    programs do not have, are counted by the simulator."""
     words = shlex.split(row["arguments"])
     place = words.index("--cluster")
     done = subprocess.run([binary, "compile", *words[:place], *words[place + 2:], "--json"], capture_output=True, text=True, check=True, cwd=FOLDER)
@@ -165,7 +174,9 @@ def layers_gb(binary, row):
     size = {name: int(value) for name, value in re.findall(r"model[.](\w+)=(\d+)", row["arguments"])}
     tp = int(next(iter(re.findall(r"\btp=(\d+)", row["mesh"])), 1))
     embedding = 18 * size["width"] * (size["vocabulary"] / tp + size["context"])
-    return (sum(held[name] for name in ("parameters", "gradients", "optimizer", "activations")) - embedding) / GB
+    with_masks, without = (simulate(binary, row, options).step["peak_bytes"] for options in (["--dropout"], []))
+    kept = sum(held[name] for name in ("parameters", "gradients", "optimizer", "activations"))
+    return (kept + with_masks - without - embedding - rebuilt_bytes(words, size["width"], tp)) / GB
 
 
 def memory_line(name, errors):
