@@ -10,7 +10,7 @@ option(TESSERA_FUZZ "build the fuzz targets (needs clang)" OFF)
 option(TESSERA_CHECKED "check indices of standard containers" OFF)
 # Faster from nothing, but ccache then shares nothing between build folders: on in the presets only.
 option(TESSERA_PRECOMPILE "precompile the headers that nearly every file reads" OFF)
-# Three times faster from nothing; an edit recompiles its neighbours too. Off in tools/tidy.sh, which reads each file alone.
+# Three times faster from nothing; an edit recompiles its neighbours too. What neighbours then hide, tools/check_includes.py finds.
 option(TESSERA_UNITY "compile the files of a folder together, a few at a time" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=<list>")
 

@@ -41,8 +41,8 @@ if(GTest_FOUND)
   target_include_directories(tessera_tests SYSTEM PRIVATE ${TESSERA_HIGHWAY_INCLUDE})
 endif()
 
-# System headers only, so that no edit of ours rebuilds everything. tools/tidy.sh reads the sources without them and so
-# finds a forgotten include. Each target has its own, since its flags must be the same.
+# System headers only, so that no edit of ours rebuilds everything. tools/check_includes.py finds an include that is
+# forgotten because of them. Each target has its own, since its flags must be the same.
 function(tessera_precompile target)
   if(NOT TESSERA_PRECOMPILE)
     return()

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of check_style, check_layers, check_pages, slowest_objects and strip_page: each rule sees the breach it is for, and nothing else."""
+"""Tests of check_style, check_layers, check_includes, check_pages, slowest_objects and strip_page: each rule sees the breach it is for, and nothing else."""
+import tempfile
 import unittest
+from pathlib import Path
 
+import check_includes
 import check_layers
 import check_pages
 import check_style
@@ -141,6 +144,33 @@ class Pages(unittest.TestCase):
     def test_launch_takes_the_flags_of_what_it_launches(self):
         self.assertEqual(self.problems("`tessera launch --with \"mpirun --bind-to none\" train --steps 3`"), [])
         self.assertEqual(len(self.problems("`tessera launch --wiht mpirun train --stesp 3`")), 2)
+
+
+class Includes(unittest.TestCase):
+    def problems(self, name, **texts):
+        """Of a file, among others by their paths with two underscores for a slash."""
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in texts.items():
+                file = Path(folder, *path.split("__")[:-1], path.split("__")[-1].replace("_h", ".h").replace("_cpp", ".cpp"))
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            return [what for _, what in check_includes.Sources(Path(folder)).problems(name)]
+
+    def test_a_name_of_the_library_needs_its_header(self):
+        use = "std::vector<int> f();\n"
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp=use), ["std::vector needs #include <vector>"])
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp="#include <vector>\n" + use), [])
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp='#include "a/c.h"\n' + use, src__a__c_h="#include <vector>\n"), [])
+
+    def test_a_type_of_ours_needs_its_header_or_a_declaration(self):
+        header, use = "struct Thing {\n  int a = 0;\n};\n", "int f(const Thing& thing);\n"
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp=use, src__a__c_h=header), ['Thing needs #include "a/c.h"'])
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp='#include "a/c.h"\n' + use, src__a__c_h=header), [])
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp="struct Thing;\n" + use, src__a__c_h=header), [])
+
+    def test_words_of_comments_texts_and_members_are_none(self):
+        text = '// std::vector\nconst char* kA = "std::vector Thing";\nint c = d.Thing + e::Thing;\n'
+        self.assertEqual(self.problems("src/a/b.cpp", src__a__b_cpp=text, src__a__c_h="struct Thing {\n};\n"), [])
 
 
 class SlowestObjects(unittest.TestCase):

@@ -19,7 +19,8 @@ check() {
 check format tools/format.sh --check
 check style python3 tools/check_style.py
 check layers python3 tools/check_layers.py
+check includes python3 tools/check_includes.py
 check page python3 tools/check_page.py
 check docs tools/check_docs.sh
-check clang-tidy tools/tidy.sh
+check clang-tidy python3 tools/tidy.py
 [[ ${#failed[@]} -eq 0 ]] || exit 1
