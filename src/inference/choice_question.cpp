@@ -48,7 +48,7 @@ class QuestionReader {
 
   static std::string shortened(const Json& json) {
     constexpr size_t kMost = 60;
-    const std::string text = json.dump();
+    std::string text = json.dump();
     if (text.size() <= kMost) return text;
     const std::string_view begin = std::string_view(text).substr(0, kMost);
     return std::string(begin.substr(0, valid_prefix(begin))) + "...";  // whole characters
