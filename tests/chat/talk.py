@@ -119,6 +119,7 @@ def commands_change_the_conversation(binary, folder):
         again = turns(binary, run, ["ä", line, "ä"])
         assert again[1]["tokens"] == first["tokens"] and again[1]["prompt_tokens"] == first["prompt_tokens"], again
         assert again[1]["computed_tokens"] == 1, "the last token says what follows"
+    assert turns(binary, run, ["/system öö", '/system ""', "ä"])[0]["prompt_tokens"] == first["prompt_tokens"]
     system = turns(binary, run, ["/system öö", "ä"])[0]
     assert system["tokens"] == turns(binary, run, ["ä"], "--system", "öö")[0]["tokens"] and system["prompt_tokens"] > first["prompt_tokens"]
     assert turns(binary, run, ["//reset"])[0]["prompt_tokens"] == first["prompt_tokens"] + len("/reset") - len("ä".encode())
@@ -143,6 +144,8 @@ def generate_writes_together_what_it_writes_alone(binary, folder):
         return [text["tokens"] for text in told.get("texts", [told])]
 
     alone = [texts([prompt], "--temperature", 0)[0] for prompt in prompts]
+    asked = ("--prompt", prompts[0], "--stop", "no such text", run, "--tokens", 40, "--temperature", 0, "--json")
+    assert json.loads(tessera(binary, "generate", *asked).stdout)["tokens"] == alone[0], "the model may come last"
     assert texts(prompts, "--temperature", 0) == alone == texts(prompts, "--temperature", 0, "--mesh", "tp=2")
     drawn = texts(prompts, "--temperature", 1, "--top-p", 0.8, "--top-k", 40)
     assert drawn == texts(prompts, "--temperature", 1, "--top-p", 0.8, "--top-k", 40, "--mesh", "tp=2") and drawn != alone
@@ -150,6 +153,19 @@ def generate_writes_together_what_it_writes_alone(binary, folder):
     stop = whole[2:5]  # of several tokens
     ended = json.loads(tessera(binary, "generate", run, "--prompt", LETTERS, "--tokens", 40, "--temperature", 0, "--stop", stop, "--json").stdout)
     assert ended["text"] == whole[:whole.index(stop)] and len(ended["tokens"]) < 40, (ended, whole, stop)
+
+
+def a_model_that_diverged_says_so(binary, folder):
+    run, diverged = model(binary, folder), folder / "diverged"
+    tessera(binary, "export", run, "--out", diverged)
+    weights = bytearray((diverged / "model.safetensors").read_bytes())
+    begin = 8 + int.from_bytes(weights[:8], "little")
+    weights[begin:] = b"\xff" * (len(weights) - begin)  # NaN
+    (diverged / "model.safetensors").write_bytes(weights)
+    (folder / "asked.jsonl").write_text('{"context": "2 + 3 =", "choices": [" 5", " 6"], "answer": 0}\n')
+    for words in (("generate", diverged, "--prompt", "ä"), ("chat", diverged), ("evaluate", diverged, folder / "asked.jsonl", "--choices")):
+        done = tessera(binary, *words, stdin="ä\n", code=2)
+        assert "the model computes NaN" in done.stderr and "earlier checkpoint" in done.stderr, done.stderr
 
 
 class Terminal:
@@ -209,7 +225,7 @@ def characters_come_whole(binary, folder):
 
 
 CHECKS = [a_pipe_gets_answers_alone, new_tokens_alone_are_computed, two_ranks_write_what_one_does, a_template_beside_the_model_is_used, every_stored_model_talks,
-          what_does_not_fit_is_left_out_and_said, generate_writes_together_what_it_writes_alone, commands_change_the_conversation, ctrl_c_stops_an_answer_and_not_the_chat, characters_come_whole]
+          what_does_not_fit_is_left_out_and_said, a_model_that_diverged_says_so, generate_writes_together_what_it_writes_alone, commands_change_the_conversation, ctrl_c_stops_an_answer_and_not_the_chat, characters_come_whole]
 
 if __name__ == "__main__":
     run_checks(__doc__, CHECKS)

@@ -130,7 +130,7 @@ class Checks:
         ours, theirs = pty.openpty()
         with subprocess.Popen([str(self.binary), "new", "--ranks", "1"], cwd=self.folder, stdin=theirs, stdout=subprocess.PIPE, text=True) as asked:
             os.write(ours, b"pretrane\npretrain\n\ntiny\nbooks\nout/asked\nlaptop.toml\n")
-            told = asked.communicate(timeout=60)[0]
+            told = asked.communicate(timeout=300)[0]
         os.close(ours)
         os.close(theirs)
         text = (self.folder / "laptop.toml").read_text(encoding="utf-8")

@@ -3,23 +3,32 @@
 """`tessera train --json-lines` and `--metrics-port`, from end to end: the lines are those of metrics.jsonl and events.jsonl and
 nothing else, as they happen, also from processes and over restarts; the page is as Prometheus wants it, has the newest figures, and
 is given to this machine alone. docs/metrics.md names every key and metric."""
+import contextlib
+import fcntl
 import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import termios
+import time
 
 import prometheus_text
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "recovery")]
 from checks import run_checks  # noqa: E402
+from small_run import steps_done, wait_until  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 LONG = 1000000  # steps that nobody waits for
+SECONDS = 300  # that anything may take on a busy machine
 SMALL = ("--set model.layers=1 --set model.width=16 --set model.heads=2 --set model.kv_heads=2 --set model.head_size=8 --set model.mlp_size=16 "
          "--set train.batch=4 --set train.seq=8 --set data.story_bytes=65536 --set run.peak_gflops=1 --set train.threads=1 "
          "--set train.eval_batches=1").split()
@@ -27,14 +36,15 @@ CRASH = "rank=1,phase=update,step=12,action=kill"
 
 
 class Run:
-    """A run that is watched while it trains."""
+    """A run that is watched while it trains. Its standard error goes to a file: a pipe that nobody reads would stop it."""
 
     def __init__(self, binary, folder, *words, fault=""):
         environment = {key: value for key, value in os.environ.items() if key != "TESSERA_FAULT"}
         if fault:
             environment["TESSERA_FAULT"] = fault
+        self.said = tempfile.NamedTemporaryFile()
         self.process = subprocess.Popen([binary, "train", *SMALL, *map(str, words)], cwd=folder, env=environment, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, stderr=self.said)
         self.lines = []
 
     def __enter__(self):
@@ -42,7 +52,12 @@ class Run:
 
     def __exit__(self, *_):
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.process.stdout.close()
+        self.said.close()
+
+    def error(self):
+        return pathlib.Path(self.said.name).read_text(encoding="utf-8")
 
     def read_until(self, wanted):
         """Lines come while it trains; each is a whole JSON object."""
@@ -50,15 +65,16 @@ class Run:
             self.lines.append(json.loads(text))
             if wanted(self.lines[-1]):
                 return self.lines[-1]
-        raise AssertionError(f"it ended without that line: {self.process.stderr.read()}")
+        raise AssertionError(f"it ended without that line: {self.error()}")
 
     def end(self, stop=True):
+        """What it has said, after the last of its lines."""
         if stop:
             self.process.send_signal(signal.SIGINT)
-        out, error = self.process.communicate(timeout=120)
-        self.lines += [json.loads(text) for text in out.splitlines()]
-        assert self.process.returncode == 0, (self.process.returncode, error)
-        return error
+        # By the same reader: what that holds already is not in the pipe.
+        self.lines += [] if self.process.stdout.closed else [json.loads(text) for text in self.process.stdout]
+        assert self.process.wait(timeout=SECONDS) == 0, self.error()
+        return self.error()
 
 
 def is_step(line):
@@ -69,8 +85,17 @@ def is_event(kind):
     return lambda line: line.get("event") == kind
 
 
+def free_port():
+    """Below those that the system gives to whoever asks for any."""
+    for port in random.sample(range(20000, 32000), 100):
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
 def ask(port, path="/metrics", method="GET", host=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     connection.request(method, path, headers={"Host": host} if host else {})
     answer = connection.getresponse()
     return answer.status, answer.getheader("Content-Type"), answer.read().decode()
@@ -111,13 +136,30 @@ def lines_are_those_of_the_files(binary, folder):
 
 
 def a_reader_that_leaves_ends_no_run(binary, folder):
-    with Run(binary, folder, "--json-lines", "--steps", 40, "--out", "left") as run:
+    with Run(binary, folder, "--json-lines", "--steps", LONG, "--out", "left") as run:
         run.read_until(is_step)
         run.process.stdout.close()
-        error = run.process.stderr.read()
-        assert run.process.wait(timeout=120) == 0, error
-    assert "standard output takes no more lines" in error, error
-    assert len((folder / "left" / "metrics.jsonl").read_text().splitlines()) == 40
+        assert wait_until(lambda: "standard output takes no more lines" in run.error(), SECONDS) is not None, run.error()
+        seen = steps_done(folder / "left")
+        assert wait_until(lambda: steps_done(folder / "left") > seen + 20, SECONDS) is not None, run.error()
+        run.end()
+
+
+def lines_wait_for_a_pipe_that_does_not_block(binary, folder):
+    """As an event loop that shares it may have left it: full, it takes the rest later."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    with tempfile.NamedTemporaryFile() as said:
+        run = subprocess.Popen([binary, "train", *SMALL, "--json-lines", "--steps", "2000", "--out", "waits", "--set", "train.eval_every=0"],
+                               cwd=folder, stdout=writer, stderr=said)
+        os.close(writer)
+        full = lambda: int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), sys.byteorder) > 3000
+        assert wait_until(full, SECONDS) is not None
+        time.sleep(0.3)  # for the line that no longer fits
+        with os.fdopen(reader, encoding="utf-8") as lines:
+            steps = [line["step"] for line in map(json.loads, lines) if is_step(line)]
+        assert run.wait(timeout=SECONDS) == 0 and steps == list(range(1, 2001)), (len(steps), pathlib.Path(said.name).read_text(encoding="utf-8"))
 
 
 def page_of_a_run(binary, folder):
@@ -157,8 +199,8 @@ def to_this_machine_alone(port):
 
 def on_one_port_at_a_time(binary, folder, port):
     with Run(binary, folder, "--metrics-port", port, "--steps", 1, "--out", "second") as second:
-        _, error = second.process.communicate(timeout=120)
-    assert second.process.returncode == 2, error
+        status, error = second.process.wait(timeout=SECONDS), second.error()
+    assert status == 2, error
     expected = [f"error: cannot listen on port {port} of this machine: address already in use", "   at: run.metrics_port",
                 " help: choose another port; with 0 any free one is taken"]
     assert error.splitlines() == expected, error
@@ -167,9 +209,7 @@ def on_one_port_at_a_time(binary, folder, port):
 
 def restarts_of_a_supervised_run(binary, folder):
     """One rank is killed: the second start goes on with the lines, and with the page on the same port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     words = ("--mesh", "dp=2", "--supervise", "--json-lines", "--metrics-port", port, "--steps", LONG, "--save-every", 5, "--out", "again",
              "--set", "train.eval_every=0")
     with Run(binary, folder, *words, fault=CRASH) as run:
@@ -187,4 +227,5 @@ def restarts_of_a_supervised_run(binary, folder):
 
 
 if __name__ == "__main__":
-    run_checks(__doc__, [lines_are_those_of_the_files, a_reader_that_leaves_ends_no_run, page_of_a_run, restarts_of_a_supervised_run])
+    run_checks(__doc__, [lines_are_those_of_the_files, a_reader_that_leaves_ends_no_run, lines_wait_for_a_pipe_that_does_not_block, page_of_a_run,
+                         restarts_of_a_supervised_run])

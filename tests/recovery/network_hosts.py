@@ -124,7 +124,7 @@ def hosts(count):
                 daemons.append(host.start(serve, folder / f"{host.name}.log"))
             listens = lambda host: subprocess.run(
                 host.command([sys.executable, serve[1], "call", host.address, "true"]), check=False, capture_output=True).returncode == 0
-            assert all(wait_until(lambda: listens(host), 20, 0.1) is not None for host in found), "a host does not answer"
+            assert all(wait_until(lambda: listens(host), 120, 0.1) is not None for host in found), "a host does not answer"
             yield found
         finally:
             kill_all(found)

@@ -11,7 +11,7 @@ from studio_server import studio
 STATE = "(document.querySelector('#run_state')?.innerText ?? '')"
 SAID = "document.querySelector('.run_said').innerText"
 STEPS = "import('/run_screen.js').then(({opened_run}) => opened_run().step)"
-SMALL = {"steps": 120, "save_every": 20, "batch": 8, "seq": 64}
+SMALL = {"steps": 240, "save_every": 20, "batch": 8, "seq": 64}
 
 
 def open_page(chromium, server, **size):
@@ -51,7 +51,7 @@ def a_killed_rank_comes_back_with_the_same_bits(binary, folder):
         page.wait("document.querySelector('.run_events').innerText.match(/rank 1 was killed after step \\d+; resumed from step \\d+: \\d+ steps? computed again, [\\d.]+ m?s lost/)", "the failure and what it cost")
         page.wait("document.querySelector('.run_tolds').textContent.includes('supervisor: restart 1')", "the supervisor's word")
         page.wait(f"{STATE} === 'finished'", "the end of the second")
-        page.wait(f"{STEPS}.then(steps => steps.length === 120 && steps.at(-1) === 120)", "every step once")
+        page.wait(f"{STEPS}.then(steps => steps.length === 240 && steps.at(-1) === 240)", "every step once")
         whole = runs_of(server)["whole"]["id"]
         page.evaluate(f"(field => {{ field.value = '{whole}'; field.dispatchEvent(new Event('change')); }})(document.querySelector('#run_compare'))")
         page.wait("document.querySelector('#same_bits')?.innerText.includes('have the same bits')", "the comparison")

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "recovery")]
 from checks import run_checks  # noqa: E402
+from small_run import wait_until  # noqa: E402
 from studio_server import SECONDS, studio, why_not  # noqa: E402
 
 # Long enough to be cancelled in the middle on any machine.
@@ -48,14 +50,30 @@ def cpu_seconds(server):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def has_running_thread(server):
+    """One that waits for a core counts, so a busy machine does not look like an idle server."""
+    states = []
+    for task in pathlib.Path(f"/proc/{server.process.pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):
+            states.append(task.read_text().rsplit(")", 1)[1].split()[0])
+    return "R" in states
+
+
+def is_at_work(server):
+    """Whether the server comes to compute something."""
+    begin = cpu_seconds(server)
+    return wait_until(lambda: cpu_seconds(server) - begin > 0.1, SECONDS) is not None
+
+
 def is_idle_within(server, seconds):
-    """Whether the server stops to compute in that time; looks for a fifth of a second at a time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        before = cpu_seconds(server)
-        time.sleep(0.2)
-        if cpu_seconds(server) - before < 0.04:
+    """Whether the server stops to compute before each core has done so for that time. Its own clock counts, not that of a wall: a busy
+    machine is given as much work as an idle one."""
+    begin, quiet = cpu_seconds(server), 0
+    while cpu_seconds(server) - begin < seconds * os.cpu_count():
+        quiet = 0 if has_running_thread(server) else quiet + 1
+        if quiet == 10:
             return True
+        time.sleep(0.02)
     return False
 
 
@@ -95,7 +113,7 @@ def closing_the_connection_cancels_a_search(binary, _):
     with studio(binary) as server:
         with streaming(server, "search", SEARCH) as stream:
             assert next_object(stream) is not None and next_object(stream) is not None
-            assert not is_idle_within(server, 0.3)  # it is at work
+            assert is_at_work(server)
         assert is_idle_within(server, 2), "it goes on without a listener"
         assert server.is_well()
 
@@ -103,10 +121,8 @@ def closing_the_connection_cancels_a_search(binary, _):
 def one_search_runs_at_a_time(binary, _):
     with studio(binary) as server, streaming(server, "search", SEARCH, {"X-Tessera-Tab": "one"}) as first:
         assert next_object(first) is not None
-        begin = time.monotonic()
         reply = server.ask("search", SEARCH, {"X-Tessera-Tab": "two"})
         assert reply.status == 409 and "running" in reply.json()["error"]["what"], reply
-        assert time.monotonic() - begin < 10
         assert next_object(first) is not None  # which is not disturbed
         assert server.ask("try", QUICK).status == 200  # other questions are answered meanwhile
 
@@ -124,12 +140,15 @@ def a_newer_question_of_the_tab_cancels_the_older(binary, _):
 
 def ten_fast_questions_of_a_tab_leave_the_last_answer(binary, _):
     with studio(binary) as server, concurrent.futures.ThreadPoolExecutor(10) as pool:
-        asked = []
-        for number in range(10):
-            fields = {"run": {**QUICK["run"], "set": {**QUICK["run"]["set"], "train.batch": str(64 * (number + 1))}}}
-            asked.append(pool.submit(server.ask, "try", fields, {"X-Tessera-Tab": "one"}))
-            time.sleep(0.002)
-        replies = [one.result() for one in asked]
+        for _ in range(20):  # on a busy machine the last one does not always come last
+            asked = []
+            for number in range(10):
+                fields = {"run": {**QUICK["run"], "set": {**QUICK["run"]["set"], "train.batch": str(64 * (number + 1))}}}
+                asked.append(pool.submit(server.ask, "try", fields, {"X-Tessera-Tab": "one"}))
+                time.sleep(0.002)
+            replies = [one.result() for one in asked]
+            if replies[-1].status == 200:
+                break
         assert replies[-1].status == 200, replies[-1]
         assert all(reply.status in (200, 409) for reply in replies), replies
         assert "640" in replies[-1].json()["title"], replies[-1].json()["title"]

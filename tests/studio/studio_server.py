@@ -16,7 +16,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin-allow-popups",
 }
-SECONDS = 30  # that a reply may take on a busy machine
+SECONDS = 60  # that a reply may take on a busy machine
 
 
 class NoServer(Exception):
