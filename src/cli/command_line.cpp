@@ -262,7 +262,12 @@ void Command::version_flag(const std::string& version) const {
 
 template <typename T>
 Option Command::add_option(const std::string& name, T& value, const std::string& doc) const {
-  return Option(*app_->add_option(name, value, doc));
+  CLI::Option* option = app_->add_option(name, value, doc);
+  if constexpr (std::is_same_v<T, uint64_t>)  // -1 would be a very large number
+    option->check([](const std::string& text) {
+      return text.starts_with('-') ? fmt::format("{} is negative", text) : std::string();
+    });
+  return Option(*option);
 }
 template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::optional<std::string>&,

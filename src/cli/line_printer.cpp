@@ -2,6 +2,7 @@
 #include "cli/line_printer.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +23,11 @@ void LinePrinter::print(std::string_view line) {
   for (size_t written = 0; written < text.size();) {
     const ssize_t count = ::write(STDOUT_FILENO, text.data() + written, text.size() - written);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {  // whoever shares the pipe has made it so
+      pollfd room{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
     if (count < 0) {
       is_read_ = false;
       say(stderr, "warning: standard output takes no more lines ({}); the run continues\n",
