@@ -43,15 +43,20 @@ const std::byte* InstructionRunner::run(const Instruction& instruction, int chan
   return nullptr;
 }
 
+int64_t InstructionRunner::copied_bytes(const TensorRef& from, const TensorRef& to) const {
+  TESSERA_CHECK(from.type->bytes() == to.type->bytes(), "{} would copy {} to {}",
+                title_or("an instruction"), to_string(*from.type), to_string(*to.type));
+  return to.type->bytes();
+}
+
 void InstructionRunner::copy(const TensorRef& from, const TensorRef& to) const {
-  // Never more than there is: programs that tests break on purpose may ask for it.
-  const int64_t bytes = std::min(from.type->bytes(), to.type->bytes());
+  const int64_t bytes = copied_bytes(from, to);
   if (from.data != to.data) mover_.copy(to.data, from.data, bytes);
 }
 
 void InstructionRunner::start_copy(const TensorRef& from, const TensorRef& to) const {
   if (!mover_.start_copy) return copy(from, to);
-  mover_.start_copy(to.data, from.data, to.type->bytes());
+  mover_.start_copy(to.data, from.data, copied_bytes(from, to));
 }
 
 void InstructionRunner::start(const CollectiveInstruction& collective,

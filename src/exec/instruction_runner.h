@@ -78,6 +78,8 @@ class InstructionRunner {
   void start(std::span<const Collective> requests, Communicator& group, const std::byte* buffer);
   void send(int channel, const TensorRef& buffer);
   void receive(int channel, const TensorRef& buffer);
+  // Equal on both sides, or the program is wrong.
+  int64_t copied_bytes(const TensorRef& from, const TensorRef& to) const;
   void copy(const TensorRef& from, const TensorRef& to) const;
   void start_copy(const TensorRef& from, const TensorRef& to) const;
   std::string_view title_or(std::string_view name) const { return title.empty() ? name : title; }

@@ -343,6 +343,23 @@ std::vector<Mutant> all_mutants() {
   return all;
 }
 
+// Such a program runs, within its bounds, to values that are wrong: nothing has to refuse it.
+void expect_unequal_without(RoutineKind routine, CollectiveOp op) {
+  RunSpec spec = kZeroThree.spec();
+  spec.precision = DType::Fp64;
+  VerifyOptions options = poisoned();
+  options.change_program = [&](int, Program& p) { leave_out(p, "layer", routine, op); };
+  EXPECT_FALSE(verify_plan(spec, options).equal());
+}
+
+TEST(LeftOut, AnAllGatherRepeatsTheShard) {
+  expect_unequal_without(Gather, CollectiveOp::AllGather);
+}
+
+TEST(LeftOut, AReduceScatterTakesTheRanksOwnShare) {
+  expect_unequal_without(Reduce, CollectiveOp::ReduceScatter);
+}
+
 class MutantTest : public testing::TestWithParam<std::tuple<Mutant, DType>> {};
 
 TEST_P(MutantTest, IsCaught) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/op_list.h"
+
 namespace tessera {
 namespace {
 
@@ -10,6 +12,62 @@ ProgramClass& class_named(Program& program, std::string_view class_name) {
   for (ProgramClass& program_class : program.classes)
     if (program_class.name == class_name) return program_class;
   throw NothingToBreak(fmt::format("no class {}", class_name));
+}
+
+// Where the n-th collective of an op stands in a routine.
+size_t place_of_collective(Program& program, std::string_view class_name, RoutineKind routine,
+                           CollectiveOp op, int n) {
+  const std::vector<Instruction>& instructions = routine_of(program, class_name, routine);
+  for (size_t i = 0; i < instructions.size(); ++i)
+    if (const auto* collective = instructions[i].as<CollectiveInstruction>();
+        collective && collective->op == op && n-- == 0)
+      return i;
+  throw NothingToBreak(fmt::format("no {} in {}.{}", name(op), class_name, name(routine)));
+}
+
+// What a rank does alone where a collective changes the size: its shard is put at the place of
+// every other rank's, or its own share is taken out of what the ranks would have summed.
+KernelInstruction do_alone(Program& program, std::string_view class_name,
+                           const CollectiveInstruction& collective) {
+  const bool gathers = collective.op == CollectiveOp::AllGather;
+  const Group group = program.group_of(collective);
+  const std::string dim = gathers ? type_of(program, class_name, collective.output)
+                                        .dims[static_cast<size_t>(collective.join)]
+                                        .name
+                                  : type_of(program, class_name, collective.input)
+                                        .dims[static_cast<size_t>(collective.split)]
+                                        .name;
+  const int index = add_rank_value(program, class_name, group.axes);
+  if (!gathers)
+    return {.op = OpKind::take_shard,
+            .attributes = {{"ranks", int64_t{group.size}}, {"dim", dim}},
+            .operands = {collective.input, index},
+            .results = {collective.output}};
+  KernelInstruction join{.op = OpKind::join_pieces,
+                         .attributes = {{"dim", dim}},
+                         .operands = {index},
+                         .results = {collective.output}};
+  join.operands.insert(join.operands.end(), static_cast<size_t>(group.size), collective.input);
+  return join;
+}
+
+// The collective at `place` gets a group of one, which copies its input. Where output and input
+// differ in size, a kernel does the rank's part before, and the collective is left for its wait.
+void leave_out_at(Program& program, std::string_view class_name, RoutineKind routine,
+                  size_t place) {
+  std::vector<Instruction>& instructions = routine_of(program, class_name, routine);
+  auto& collective = *instructions[place].as<CollectiveInstruction>();
+  const int64_t input_bytes = type_of(program, class_name, collective.input).bytes();
+  const bool same_size = type_of(program, class_name, collective.output).bytes() == input_bytes;
+  Instruction alone{.what = CopyInstruction{}, .phase = instructions[place].phase};
+  if (!same_size) {
+    alone.what = do_alone(program, class_name, collective);
+    collective = {
+        .async = collective.async, .input = collective.output, .output = collective.output};
+  }
+  collective.group = group_over(program, {});
+  if (!same_size)
+    instructions.insert(instructions.begin() + static_cast<std::ptrdiff_t>(place), alone);
 }
 
 }  // namespace
@@ -29,11 +87,9 @@ KernelInstruction& find_kernel(Program& program, std::string_view class_name, Ro
 
 CollectiveInstruction& find_collective(Program& program, std::string_view class_name,
                                        RoutineKind routine, CollectiveOp op, int n) {
-  for (Instruction& instruction : routine_of(program, class_name, routine))
-    if (auto* collective = instruction.as<CollectiveInstruction>();
-        collective && collective->op == op && n-- == 0)
-      return *collective;
-  throw NothingToBreak(fmt::format("no {} in {}.{}", name(op), class_name, name(routine)));
+  std::vector<Instruction>& instructions = routine_of(program, class_name, routine);
+  return *instructions[place_of_collective(program, class_name, routine, op, n)]
+              .as<CollectiveInstruction>();
 }
 
 int count_collectives(Program& program, std::string_view class_name, RoutineKind routine,
@@ -55,17 +111,17 @@ GroupId group_over(Program& program, const AxisIds& axes) {
 
 void leave_out(Program& program, std::string_view class_name, RoutineKind routine, CollectiveOp op,
                int n) {
-  find_collective(program, class_name, routine, op, n).group = group_over(program, {});
+  leave_out_at(program, class_name, routine,
+               place_of_collective(program, class_name, routine, op, n));
 }
 
 void leave_out_on(Program& program, std::string_view class_name, RoutineKind routine,
                   CollectiveOp op, std::string_view input) {
   const ProgramClass& here = class_named(program, class_name);
   for (int n = 0; n < count_collectives(program, class_name, routine, op); ++n) {
-    CollectiveInstruction& found = find_collective(program, class_name, routine, op, n);
-    if (here.buffers[static_cast<size_t>(found.input)].name != input) continue;
-    found.group = group_over(program, {});
-    return;
+    const int found = find_collective(program, class_name, routine, op, n).input;
+    if (here.buffers[static_cast<size_t>(found)].name == input)
+      return leave_out(program, class_name, routine, op, n);
   }
   throw NothingToBreak(
       fmt::format("no {} of {} in {}.{}", name(op), input, class_name, name(routine)));

@@ -30,7 +30,8 @@ int count_collectives(Program& program, std::string_view class_name, RoutineKind
 
 // The group of these axes; it is added where the program has none.
 GroupId group_over(Program& program, const AxisIds& axes);
-// Ranks of that collective no longer communicate: each goes on with its own part.
+// Ranks of that collective no longer communicate: each goes on with its own part, which an
+// all_gather repeats at the place of every other rank.
 void leave_out(Program& program, std::string_view class_name, RoutineKind routine, CollectiveOp op,
                int n = 0);
 // The same of the first whose input is a buffer of that name.
