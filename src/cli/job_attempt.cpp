@@ -16,6 +16,7 @@
 #include "jobs/job_plan.h"
 #include "launch/command_output.h"
 #include "system/say.h"
+#include "system/stop_signal.h"
 
 namespace tessera {
 namespace {
@@ -161,7 +162,7 @@ class Attempt {
   void finish() {
     log_.end = seconds_since_1970();
     log_.last_step = std::max<int64_t>(0, newest_step(out_, plan_.run_id));
-    const bool stopped = log_.code == 0 || log_.code > kSignal;
+    const bool stopped = log_.code == 0 || log_.code == kStoppedExitStatus || log_.code > kSignal;
     log_.ended = is_complete() ? "complete" : stopped ? "stopped" : "failed";
     log_end(out_, log_);
     if (log_.ended == "complete") return cancel_rest();

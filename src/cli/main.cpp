@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line. Exit codes: 0 success, 1 a check failed, 2 a user error, 3 a rank died, is late
-// or could not read its disk, 70 a bug.
+// or could not read its disk, 7 a training was stopped and has saved, 70 a bug. Those of a
+// supervised run: docs/failures.md.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>

@@ -148,6 +148,7 @@ std::string exit_status() {
          ".TP\n1\nA check failed.\n"
          ".TP\n2\nThe command, a file or a value is wrong; the message says what to do.\n"
          ".TP\n3\nA rank died, is late or could not read its disk.\n"
+         ".TP\n7\nA training was asked to stop before its last step, and has saved.\n"
          ".TP\n70\nAn internal error.\n";
 }
 

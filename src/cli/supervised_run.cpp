@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <sstream>
 
 #include "cli/line_printer.h"
 #include "cli/start_signs.h"
@@ -13,12 +14,15 @@
 #include "comm/failure/report_folder.h"
 #include "core/error.h"
 #include "elastic/elastic_ranks.h"
+#include "files/json.h"
+#include "files/small_file.h"
 #include "files/storage_error.h"
 #include "launch/supervisor.h"
 #include "planner/cadence.h"
 #include "report/figures.h"
 #include "report/goodput.h"
 #include "system/say.h"
+#include "system/stop_signal.h"
 
 namespace tessera {
 namespace {
@@ -128,6 +132,21 @@ void say_goodput_so_far(const std::filesystem::path& out) {
   if (goodput.steps > 0) say(stderr, "supervisor: {} so far\n", to_line(goodput));
 }
 
+// Whether the last start ended well before the last step: a signal reached it, through the
+// supervisor or past it.
+bool was_stopped(const std::filesystem::path& out) {
+  bool stopped = false;
+  std::istringstream events(find_small_file(out / "events.jsonl").value_or(""));
+  for (std::string line; std::getline(events, line);) {
+    const Json event = parse_json(line);
+    const Json* kind = event.find("event");
+    if (!kind || !kind->text()) continue;
+    if (*kind->text() == "start") stopped = false;
+    if (*kind->text() == "end") stopped = event.find("stopped_by") != nullptr;
+  }
+  return stopped;
+}
+
 // Measured beside predicted. Nothing where nothing was lost: a run without failures.
 void say_goodput(const Config& config) {
   try {
@@ -212,7 +231,8 @@ void supervise_run(const SupervisedRun& run) {
   });
   say_goodput(run.config);
   recommend_cadence(run.config, result);
-  if (result.code != 0) throw ExitStatus(result.code);
+  const bool stopped = result.code == 0 && was_stopped(run.config.run.out);
+  if (stopped || result.code != 0) throw ExitStatus(stopped ? kStoppedExitStatus : result.code);
 }
 
 }  // namespace tessera

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera train: trains the model of a config, and prints a summary.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <new>
 
 #include "checkpoint/run_identity.h"
 #include "cli/commands.h"
@@ -46,6 +48,8 @@ constexpr const char* kFooter =
     "  tessera train --init-from out/tiny --set data.path=books/ --seq 512 --out "
     "out/more\n"
     "  tessera train --json-lines --metrics-port 9464  lines of JSON, and a page for Prometheus\n"
+    "Ctrl-C or SIGTERM: it finishes the step, saves and ends with exit code 7; a run that is done "
+    "ends with 0.\n"
     "Keys for files and --set: tessera docs config";
 
 void print_no_step(const TrainSummary& summary) {
@@ -155,8 +159,9 @@ void require_one_process(const Config& config) {
         .help("leave out mpirun, --processes and --supervise, or set islands.hub");
 }
 
-// Runs all ranks of the mesh or, in a job, one of them.
-void train(const TrainOptions& options, const Beginning& beginning, RankWorld* world) {
+// Runs all ranks of the mesh or, in a job, one of them. Returns whether it was stopped before the
+// last step.
+bool train(const TrainOptions& options, const Beginning& beginning, RankWorld* world) {
   Config config = beginning.config;
   const bool quiet = options.run.json || options.json_lines;
   if (!beginning.note.empty() && !quiet && (!world || world->rank() == 0))
@@ -194,7 +199,8 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
                            .lines = printer ? line_sink(*printer) : LineSink()};
   const TrainSummary summary =
       all_islands ? train_islands(config, run) : Trainer(std::move(config), run).run();
-  if (world && world->rank() != 0) return;
+  const bool stopped = !summary.stopped_by.empty();
+  if (world && world->rank() != 0) return stopped;
   if (printer)
     printer->print(summary_line(summary));
   else if (options.run.json)
@@ -204,10 +210,11 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
   if (!summary.save_error.empty())
     throw user_error("the last checkpoint was not saved: {}", summary.save_error)
         .help("free some space and resume from the previous one with --resume");
+  return stopped;
 }
 
 // Runs the ranks of the mesh as processes on this machine, so that one can die alone.
-void train_as_processes(const TrainOptions& options, const Beginning& beginning) {
+bool train_as_processes(const TrainOptions& options, const Beginning& beginning) {
   const Config& config = beginning.config;
   require_one_process(config);
   const int ranks = Mesh(one_island(config).mesh).num_ranks();
@@ -221,10 +228,15 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
                 .arena_bytes = static_cast<int64_t>(installed_memory_bytes()),
                 .deadline_seconds = config.run.deadline_seconds,
                 .processes = true});
+  auto* stopped = new (hub.allocate(sizeof(std::atomic<bool>))) std::atomic<bool>(false);
   constexpr double kGraceSeconds = 1;  // what is in flight is lost anyway
   run_ranks(
-      hub, [&](RankWorld& world) { train(options, beginning, &world); }, kGraceSeconds,
-      [&] { write_failure_report(hub, config.run.out); });
+      hub,
+      [&](RankWorld& world) {
+        if (train(options, beginning, &world)) *stopped = true;
+      },
+      kGraceSeconds, [&] { write_failure_report(hub, config.run.out); });
+  return *stopped;
 }
 
 void train_as_mpi_rank(const TrainOptions& options, const Beginning& beginning) {
@@ -278,12 +290,12 @@ void run(const TrainOptions& options) {
   // SIGTERM has to write its failure report.
   const StopSignal signals;
   const Beginning beginning = beginning_of(options);
-  if (launched_by_mpi())
-    train_as_mpi_rank(options, beginning);
-  else if (options.processes)
-    train_as_processes(options, beginning);
-  else
-    train(options, beginning, nullptr);
+  // A launcher kills the other ranks when one ends with anything but 0; and a supervisor, which
+  // gives the run its id, says itself what has become of the run.
+  if (launched_by_mpi()) return train_as_mpi_rank(options, beginning);
+  const bool stopped = options.processes ? train_as_processes(options, beginning)
+                                         : train(options, beginning, nullptr);
+  if (stopped && options.run_id.empty()) throw ExitStatus(kStoppedExitStatus);
 }
 
 }  // namespace

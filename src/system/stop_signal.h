@@ -7,6 +7,10 @@
 
 namespace tessera {
 
+// The exit status of a training that was asked to stop before its last step: what was to follow it
+// must not, and resuming continues it.
+inline constexpr int kStoppedExitStatus = 7;
+
 // Installs the handlers for its lifetime; several objects share them, and see the same signals.
 class StopSignal {
  public:

@@ -31,7 +31,7 @@ struct TrainSummary {
   std::string peak_arithmetic = {};         // that it was measured in: "fp32"; empty: it was given
   double raised_peak_flops_per_second = 0;  // for later runs, where a step beat the peak; else 0
   int64_t planned_bytes = 0, resident_bytes = 0;
-  std::string stopped_by;  // the signal, if one did
+  std::string stopped_by;  // the signal, if one did before the last step
   std::filesystem::path out;
   std::optional<std::filesystem::path> checkpoint;  // the newest
   int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one

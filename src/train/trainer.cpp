@@ -236,7 +236,7 @@ bool Trainer::agree_to_continue() {
   const Agreement agreed = group ? group->agree(options_.island->index, position_.step, mine)
                                  : agree_on_next_step(job_.get(), position_.step, mine);
   if (agreed.save && config_.checkpoint.every > 0 && position_.step > summary.first_step) save();
-  if (agreed.stop)
+  if (agreed.stop && position_.step < config_.train.steps)
     summary.stopped_by = told                     ? stop_->name()
                          : asked_to_stop_.empty() ? "another rank"
                                                   : asked_to_stop_;

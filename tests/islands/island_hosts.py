@@ -85,9 +85,9 @@ class Islands:
     def out(self, island):
         return self.folder / f"island-{island}"
 
-    def wait(self, islands, seconds):
+    def wait(self, islands, seconds, code=0):
         for island in islands:
-            assert self.jobs[island].wait(seconds) == 0, f"island {island}: {self.jobs[island].text()}\n{self.hub.text()}"
+            assert self.jobs[island].wait(seconds) == code, f"island {island}: {self.jobs[island].text()}\n{self.hub.text()}"
 
     def rounds(self):
         return lines_of(self.folder / "hub" / "rounds.jsonl")

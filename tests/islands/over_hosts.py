@@ -17,7 +17,7 @@ import network_hosts  # noqa: E402
 from checks import run_checks  # noqa: E402
 from island_hosts import Islands, Job, held_out, limit, lines_of, sent_bytes, steps_of, tokens_per_second  # noqa: E402
 from network_hosts import hosts  # noqa: E402
-from small_run import LONG, SETTINGS, last_checkpoint, saved_steps, steps_done, wait_until  # noqa: E402
+from small_run import LONG, SETTINGS, STOPPED, last_checkpoint, saved_steps, steps_done, wait_until  # noqa: E402
 
 EVERY = 4
 ISLANDS = ["--set", f"islands.every={EVERY}", "--set", "islands.wire=int8", "--set", "islands.fragments=2", "--set", "islands.delay=1"]
@@ -67,7 +67,7 @@ def one_island_is_killed_and_another_joins(binary, folder):
             assert wait_until(lambda: islands.rounds()[-1]["islands"] == [0, 1, 2], 120, 0.1) is not None, islands.hub.text() + islands.jobs[1].text()
             for island in range(3):
                 islands.jobs[island].process.send_signal(signal.SIGTERM)
-            islands.wait(range(3), 90)
+            islands.wait(range(3), 90, STOPPED)
             kinds = [event["event"] for event in lines_of(islands.folder / "hub" / "events.jsonl")]
             assert {"founded", "joined", "silent", "left"} <= set(kinds), kinds
 
@@ -96,7 +96,7 @@ def a_hub_that_is_killed_and_started_again_is_gone_on_with(binary, folder):
             assert "the hub goes on from" in islands.hub.text(), islands.hub.text()
             for island in (0, 1):
                 islands.jobs[island].process.send_signal(signal.SIGTERM)
-            islands.wait((0, 1), 90)
+            islands.wait((0, 1), 90, STOPPED)
 
 
 # As DiLoCo is used: islands go on from weights that were trained together for a while. Speed needs fewer steps of islands that never exchange.

@@ -29,6 +29,7 @@ from small_run import steps_done, wait_until  # noqa: E402
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 LONG = 1000000  # steps that nobody waits for
 SECONDS = 300  # that anything may take on a busy machine
+STOPPED = 7  # the exit code of a run that was asked to stop, and saved
 SMALL = ("--set model.layers=1 --set model.width=16 --set model.heads=2 --set model.kv_heads=2 --set model.head_size=8 --set model.mlp_size=16 "
          "--set train.batch=4 --set train.seq=8 --set data.story_bytes=65536 --set run.peak_gflops=1 --set train.threads=1 "
          "--set train.eval_batches=1").split()
@@ -73,7 +74,8 @@ class Run:
             self.process.send_signal(signal.SIGINT)
         # By the same reader: what that holds already is not in the pipe.
         self.lines += [] if self.process.stdout.closed else [json.loads(text) for text in self.process.stdout]
-        assert self.process.wait(timeout=SECONDS) == 0, self.error()
+        code = self.process.wait(timeout=SECONDS)
+        assert code == (STOPPED if stop else 0), (code, self.error())
         return self.error()
 
 

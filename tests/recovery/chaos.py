@@ -20,7 +20,7 @@ import traceback
 from chaos_backends import KINDS, backend
 from machine_load import load
 from network_hosts import end_once
-from small_run import Run, alive, environment, last_checkpoint, saved_steps, wait_until, words
+from small_run import STOPPED, Run, alive, environment, last_checkpoint, saved_steps, wait_until, words
 from what_was_saved import problem_of_saves
 
 STEPS = 150
@@ -116,7 +116,7 @@ class Chaos:
 
     def end_problems(self, code):
         """Of a start that ended with this code."""
-        allowed = {0, -signal.SIGKILL, 128 + signal.SIGKILL, 128 + signal.SIGTERM}
+        allowed = {0, STOPPED, -signal.SIGKILL, 128 + signal.SIGKILL, 128 + signal.SIGTERM}
         # Bad input is what a file that cannot be read looks like.
         allowed |= {2} if self.file_faults else set()
         # A rank failed while the run was about to stop, or was told so by mpirun before it had begun; or nothing had begun yet.

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from small_run import Run, children, environment, steps_done, wait_until
+from small_run import STOPPED, Run, children, environment, steps_done, wait_until
 from what_was_saved import events_of, problem_of_saves
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -123,7 +123,7 @@ class Elastic:
 
 def problems_of(elastic, folder, events):
     code, text = elastic.run.process.poll(), elastic.run.text()
-    if code != 0:
+    if code not in (0, STOPPED):
         return [f"exit code {code}"]
     steps, whole = steps_done(elastic.out), folder / f"{elastic.out.name}_whole"
     subprocess.run(command(elastic.binary, whole, "dp=1", elastic.microbatches, elastic.more, steps), env=environment(), check=True,

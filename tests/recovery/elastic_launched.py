@@ -15,7 +15,7 @@ import slurm
 from elastic import losses
 from launched import MPIRUN
 from network_hosts import hosts
-from small_run import LONG, Run, environment, process_name, descendants, steps_done, wait_until, words
+from small_run import LONG, STOPPED, Run, environment, process_name, descendants, steps_done, wait_until, words
 from what_was_saved import events_of, problem_of_saves
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -41,7 +41,7 @@ def continues(run, out, told, seconds=120):
 
 def ends_with_the_losses_of_one_rank(run, binary, folder, out):
     run.process.send_signal(signal.SIGTERM)
-    assert run.wait(120) == 0, run.text()
+    assert run.wait(120) == STOPPED, run.text()
     steps, whole = steps_done(out), folder / f"{out.name}_whole"
     subprocess.run(words(binary, whole, steps, 0, NUMBERS, mesh="dp=1"), env=environment(), check=True, capture_output=True, timeout=120)
     measured, expected = losses(out), losses(whole)

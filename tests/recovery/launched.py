@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from small_run import (LONG, RANKS, Run, alive, children, environment, last_checkpoint, saved_steps, steps_done, train,
+from small_run import (LONG, RANKS, STOPPED, Run, alive, children, environment, last_checkpoint, saved_steps, steps_done, train,
                        wait_until, words)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -150,7 +150,7 @@ def signals_save(binary, folder):
         assert wait_until(lambda: steps_done(out) > at, 120) is not None, "the run ended with SIGUSR1"
         run.process.send_signal(signal.SIGTERM)
         begin = time.monotonic()
-        assert run.wait(20) == 0, run.text()
+        assert run.wait(20) == STOPPED, run.text()
         print(f"  SIGTERM: saved and ended after {time.monotonic() - begin:.2f} s")
         assert saved_steps(out)[-1] == steps_done(out), f"{saved_steps(out)} at step {steps_done(out)}"
         assert "restart" not in run.text(), run.text()

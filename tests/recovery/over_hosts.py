@@ -11,7 +11,7 @@ import sys
 
 import network_hosts
 from network_hosts import SUBNET, hosts
-from small_run import LONG, Run, last_checkpoint, steps_done, train, wait_until, words
+from small_run import LONG, STOPPED, Run, last_checkpoint, steps_done, train, wait_until, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import run_checks  # noqa: E402
@@ -80,7 +80,7 @@ def disturbed(binary, folder, name, disturb, told, deadline=10):
             report = (out / "failure.txt").read_text(encoding="utf-8")
             assert told in report.splitlines()[0], report
             run.process.send_signal(signal.SIGTERM)
-            assert run.wait(30) == 0, run.text()
+            assert run.wait(30) == STOPPED, run.text()
             steps = steps_done(out)
             train(binary, folder / f"{name}_whole", more=CONSTANT, steps=steps)
             assert last_checkpoint(out, steps) == last_checkpoint(folder / f"{name}_whole", steps) != {}, "other bits"

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from small_run import LONG, Run, environment, saved_steps, state, steps_done, wait_until, words
+from small_run import LONG, STOPPED, Run, environment, saved_steps, state, steps_done, wait_until, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import LeftOut, run_checks  # noqa: E402
@@ -63,7 +63,7 @@ def a_full_disk_costs_records_and_no_steps(binary, folder):
             at = steps_done(out)
             assert wait_until(lambda: steps_done(out) > at + 30, 120) is not None, run.text()
             run.process.send_signal(signal.SIGTERM)
-            assert run.wait() == 0, run.text()
+            assert run.wait() == STOPPED, run.text()
             text = run.text()
             # Once, and again only after a failed checkpoint gave some back.
             warned, failed_saves = (text.count(words) for words in ("metrics.jsonl: no space left on device; the run continues", "FAILED, the run continues"))
@@ -91,7 +91,7 @@ def a_restart_on_a_full_disk_goes_on(binary, folder):
             at = steps_done(out)
             assert wait_until(lambda: steps_done(out) > at + 30, 120) is not None, run.text()
             run.process.send_signal(signal.SIGTERM)
-            assert run.wait() == 0, run.text()
+            assert run.wait() == STOPPED, run.text()
             assert "restart 2" not in run.text(), run.text()
             assert steps_in(out)[-1] == saved_steps(out)[-1], run.text()
         finally:

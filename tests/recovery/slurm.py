@@ -14,7 +14,7 @@ import tempfile
 
 import network_hosts
 from network_hosts import SUBNET, hosts
-from small_run import LONG, RANKS, Run, environment, last_checkpoint, saved_steps, steps_done, train, wait_until, words
+from small_run import LONG, RANKS, STOPPED, Run, environment, last_checkpoint, saved_steps, steps_done, train, wait_until, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import run_checks  # noqa: E402
@@ -162,7 +162,7 @@ def signals_of_scancel_save(found, binary, folder):
         at = steps_done(out)
         assert wait_until(lambda: steps_done(out) > at, 120) is not None, "the run ended with USR1"
         cancel("TERM")
-        assert run.wait(20) == 0, run.text()
+        assert run.wait(20) == STOPPED, run.text()
         assert saved_steps(out)[-1] == steps_done(out), f"{saved_steps(out)} at step {steps_done(out)}"
         assert not (out / "failure.txt").exists() and not (out / "rank_reports").exists(), "a failure report of a run that was stopped"
     finally:

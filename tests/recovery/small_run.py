@@ -7,6 +7,7 @@ import time
 
 STEPS, EVERY, RANKS = 8, 2, 4
 LONG = 100000  # steps that nobody waits for
+STOPPED = 7  # the exit code of a run that was asked to stop, and saved
 MESH = "dp=2,pp=2"
 SETTINGS = ["model.layers=2", "model.width=32", "model.heads=2", "model.kv_heads=2", "model.mlp_size=32", "train.batch=4",
             "train.microbatches=2", "train.seq=16", "train.ema_decay=0.9", "train.threads=1", "data.story_bytes=65536",

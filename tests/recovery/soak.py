@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from small_run import Run, environment, last_checkpoint, steps_done, wait_until, words
+from small_run import STOPPED, Run, environment, last_checkpoint, steps_done, wait_until, words
 
 DEADLINE_SECONDS = 5  # after which a stopped rank is taken for hung
 LEAST_GAP_SECONDS = 2 * DEADLINE_SECONDS
@@ -102,7 +102,7 @@ def main():
         seconds = time.monotonic() - begin
         steps, restarts = steps_done(out), run.text().count("supervisor: restart ")
         print(f"{kills} kills, {stops} stops, {restarts} restarts, {seconds:.0f} s for {steps} steps, exit code {code}", flush=True)
-        if code != 0:
+        if code != STOPPED:
             sys.exit(run.text()[-4000:])
         in_steps = seconds_in_steps(out)
         print(f"goodput {100 * in_steps / seconds:.1f} %: {in_steps:.0f} s in steps that count", flush=True)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from small_run import LONG, Run, alive, children, environment, last_checkpoint, saved_steps, state, steps_done, train, wait_until, words
+from small_run import LONG, STOPPED, Run, alive, children, environment, last_checkpoint, saved_steps, state, steps_done, train, wait_until, words
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import run_checks  # noqa: E402
@@ -120,11 +120,25 @@ def signals_save(binary, folder):
         assert wait_until(lambda: steps_done(out) > at, 120) is not None, "the run ended with SIGUSR1"
         run.process.send_signal(signal.SIGTERM)
         begin = time.monotonic()
-        assert run.wait(120) == 0, run.text()
+        assert run.wait(120) == STOPPED, run.text()
         print(f"  SIGTERM: saved and ended after {time.monotonic() - begin:.2f} s")
         assert saved()[-1] == steps_done(out), f"{saved()} at step {steps_done(out)}"
     finally:
         run.end()
+
+
+def a_run_that_is_stopped_says_so(binary, folder):
+    """Ranks as threads and as processes: a script that goes on after success does not go on."""
+    for name, more in (("threads", []), ("processes", ["--processes"])):
+        out = folder / f"stopped_{name}"
+        run = Run(words(binary, out, LONG, 50000, more), folder / f"stopped_{name}.log")
+        try:
+            assert wait_until(lambda: steps_done(out) >= 3, 30) is not None, run.text()
+            run.process.send_signal(signal.SIGINT)
+            assert run.wait(10) == STOPPED, run.text()
+            assert saved_steps(out) == [steps_done(out)], f"saved {saved_steps(out)} at step {steps_done(out)}"
+        finally:
+            run.end()
 
 
 def a_terminal_that_is_gone_saves(binary, folder):
@@ -170,7 +184,7 @@ def a_signal_before_the_first_moment_is_answered(binary, folder):
         out = folder / f"early_{name}"
         done = subprocess.run(words(binary, out, LONG, 50000, more), env=environment(), capture_output=True, text=True,
                               timeout=240, check=False, preexec_fn=asked_already)
-        assert done.returncode == 0, f"{name}: {done.returncode} {done.stderr}"
+        assert done.returncode == STOPPED, f"{name}: {done.returncode} {done.stderr}"
         assert steps_done(out) == 0, f"{name}: it went on to step {steps_done(out)}"
 
 
@@ -218,7 +232,7 @@ def fewer_ranks_take_over(binary, folder):
 CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_supervisor_is_killed,
           a_stopped_rank_is_named_and_the_run_recovers, a_rank_that_is_lost_in_the_last_save_is_no_lack_of_room,
           a_hanging_thread_is_named,
-          a_stale_run_cannot_write, signals_save, a_terminal_that_is_gone_saves,
+          a_stale_run_cannot_write, signals_save, a_run_that_is_stopped_says_so, a_terminal_that_is_gone_saves,
           a_signal_before_the_first_moment_is_answered, data_that_cannot_be_read_for_a_while_is_waited_for, fewer_ranks_take_over]
 
 

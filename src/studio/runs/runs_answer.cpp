@@ -8,6 +8,7 @@
 #include "studio/runs/run_files.h"
 #include "studio/runs/run_folders.h"
 #include "studio/runs/started_runs.h"
+#include "system/stop_signal.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +24,8 @@ void add_process(const FoundRun& run, const StartedRuns& started, Json& json) {
   if (goes_on)
     json["state"] = process->stopping ? "stopping" : json.find("step") ? "running" : "starting";
   else if (process && (state == "running" || state == "silent"))
-    json["state"] = process->code == 0 ? "stopped" : "failed";
+    json["state"] =
+        process->code == 0 || process->code == kStoppedExitStatus ? "stopped" : "failed";
   Json can = Json::array();
   if (goes_on) can.push_back(process->stopping ? "stop_now" : "stop");
   if (goes_on && process->supervised && !process->stopping) can.push_back("kill");
