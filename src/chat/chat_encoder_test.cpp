@@ -85,7 +85,9 @@ TEST(Conversation, IsReadInBothLayouts) {
       "l");
   EXPECT_EQ(openai.messages, sharegpt.messages);
   for (const char* line : {"{", "{}", R"({"messages": []})", R"({"messages": [{"role": "user"}]})",
-                           R"({"conversations": [{"from": "human"}]})"})
+                           R"({"conversations": [{"from": "human"}]})",
+                           R"({"conversations": [{"role": 5, "content": "a"}]})",
+                           R"({"conversations": [{"role": "user"}]})"})
     EXPECT_THROW(read_conversation(line, "l"), UserError) << line;
 }
 

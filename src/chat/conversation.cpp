@@ -28,6 +28,12 @@ Json message_of_sharegpt(const Json& turn, const std::string& place) {
   return {{"role", role_of_sharegpt(*from->text())}, {"content", *value}};
 }
 
+void add_message(Conversation& conversation, Json message, const std::string& place) {
+  if (role_of(message).empty() || (!message.find("content") && !message.find("tool_calls")))
+    refuse_line(place, "a message has no \"role\" or no \"content\"");
+  conversation.messages.push_back(std::move(message));
+}
+
 }  // namespace
 
 std::string role_of(const Json& message) {
@@ -41,16 +47,12 @@ Conversation read_conversation(std::string_view line, const std::string& place) 
   if (!wrong.empty()) refuse_line(place, "the line " + wrong);
   Conversation conversation{.messages = Json::array(), .variables = {}};
   if (const Json* messages = json.find("messages")) {
-    for (const Json& message : messages->items()) {
-      if (role_of(message).empty() || (!message.find("content") && !message.find("tool_calls")))
-        refuse_line(place, "a message has no \"role\" or no \"content\"");
-      conversation.messages.push_back(message);
-    }
+    for (const Json& message : messages->items()) add_message(conversation, message, place);
   } else if (const Json* turns = json.find("conversations")) {
     if (const Json* system = json.find("system"); system && system->text())
       conversation.messages.push_back({{"role", "system"}, {"content", *system}});
     for (const Json& turn : turns->items())
-      conversation.messages.push_back(turn.find("role") ? turn : message_of_sharegpt(turn, place));
+      add_message(conversation, turn.find("role") ? turn : message_of_sharegpt(turn, place), place);
   }
   if (conversation.messages.items().empty()) refuse_line(place, "the line has no messages");
   if (const Json* tools = json.find("tools"); tools && tools->is_array())

@@ -6,11 +6,11 @@
 namespace tessera {
 
 std::vector<ConfigField> lora_fields(LoraSettings& l) {
-  constexpr Bounds kRank{0, 65536}, kAlpha{1e-9, 1e9};
   return {
-      {"lora.rank", &l.rank, kRank,
+      {"lora.rank", &l.rank, kLoraRank,
        "train adapters of this rank beside frozen weights (LoRA); 0: train the weights"},
-      {"lora.alpha", &l.alpha, kAlpha, "what adapters add is multiplied by lora.alpha / lora.rank"},
+      {"lora.alpha", &l.alpha, kLoraAlpha,
+       "what adapters add is multiplied by lora.alpha / lora.rank"},
       {"lora.targets",
        &l.targets,
        {},

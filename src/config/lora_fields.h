@@ -7,6 +7,8 @@
 
 namespace tessera {
 
+inline constexpr Bounds kLoraRank{0, 65536}, kLoraAlpha{1e-9, 1e9};
+
 std::vector<ConfigField> lora_fields(LoraSettings& lora);
 
 LoraConfig resolve_lora(const LoraSettings& settings);

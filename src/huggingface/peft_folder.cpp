@@ -3,9 +3,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <set>
 
 #include "config/lora_fields.h"
@@ -16,8 +13,8 @@
 #include "files/atomic_file.h"
 #include "files/folder.h"
 #include "files/mapped_file.h"
+#include "huggingface/adapter_json.h"
 #include "huggingface/copy_patch.h"
-#include "huggingface/json_fields.h"
 #include "huggingface/model_json.h"
 
 namespace tessera {
@@ -25,46 +22,13 @@ namespace {
 
 constexpr const char *kAdapterConfig = "adapter_config.json",
                      *kAdapterModel = "adapter_model.safetensors";
-constexpr int kAdapterConfigDepth = 8;
 constexpr SafetensorsReaderOptions kTakesHalf{.takes_half = true};
 
-Json read_adapter_config(const std::filesystem::path& folder) {
+LoraSettings read_adapter_config(const std::filesystem::path& folder) {
   const MappedFile file(folder / kAdapterConfig);
-  Json json;
-  const std::string wrong =
-      parse_json({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()},
-                 kAdapterConfigDepth, json);
-  if (!wrong.empty()) throw user_error("{} {}", file.path().string(), wrong).help("copy it again");
-  return json;
-}
-
-// What changes the maths and is not known here is refused, never ignored.
-void require_known_lora(const Fields& fields) {
-  fields.only("peft_type", "LORA");
-  for (const char* key : {"use_dora", "lora_bias", "use_qalora"}) fields.only(key, false);
-  fields.only("bias", "none");
-  for (const char* key : {"rank_pattern", "alpha_pattern"})
-    if (!fields.object(key).empty())
-      fields.refuse("give all adapters one rank and one alpha", "it has a {}", key);
-  for (const char* key :
-       {"modules_to_save", "layers_to_transform", "layer_replication", "trainable_token_indices",
-        "alora_invocation_tokens", "target_parameters"})
-    if (const Json* value = fields.find(key); value && !value->items().empty())
-      fields.refuse("such adapters cannot be read", "{} is {}", key, value->dump());
-}
-
-// Of other first values the weights beside the adapters are not those of the base: what they begin
-// with was taken off.
-void require_base_as_it_was(const Fields& fields) {
-  constexpr std::array<std::string_view, 3> kLeaveTheBase{"gaussian", "eva", "orthogonal"};
-  const Json* first = fields.find("init_lora_weights");
-  if (!first || !first->text() ||
-      std::ranges::find(kLeaveTheBase, *first->text()) != kLeaveTheBase.end())
-    return;
-  fields.refuse(
-      "save them as plain LoRA first: save_pretrained with "
-      "path_initial_model_for_weight_conversion",
-      "init_lora_weights is {}, which changes the weights of the base", first->dump());
+  return parse_adapter_json(
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()},
+      file.path().string());
 }
 
 // Modules that have adapters, as ours: "wq,wv". Every layer must have the same.
@@ -93,9 +57,7 @@ bool is_peft_folder(const std::filesystem::path& path) {
 }
 
 std::string base_of_peft_folder(const std::filesystem::path& folder) {
-  const Json json = read_adapter_config(folder);
-  std::string named =
-      Fields(json, (folder / kAdapterConfig).string()).text("base_model_name_or_path", "");
+  std::string named = read_adapter_config(folder).base;
   std::error_code ignored;
   if (!named.empty() && std::filesystem::exists(named, ignored)) return named;
   if (!named.empty() && std::filesystem::exists(folder / named, ignored))
@@ -107,14 +69,8 @@ std::string base_of_peft_folder(const std::filesystem::path& folder) {
 
 PeftFolder::PeftFolder(std::filesystem::path where, Config of_base, const std::string& base)
     : StateSource(std::move(where)), file_(path() / kAdapterModel, kTakesHalf) {
-  const Json json = read_adapter_config(path());
-  const Fields fields(json, (path() / kAdapterConfig).string());
-  require_known_lora(fields);
-  require_base_as_it_was(fields);
   LoraSettings& lora = of_base.lora;
-  lora.rank = fields.whole("r");
-  lora.alpha = fields.real("lora_alpha", 8);
-  if (fields.flag("use_rslora", false)) lora.alpha *= std::sqrt(static_cast<double>(lora.rank));
+  lora = read_adapter_config(path());
   lora.targets = targets_of(file_);
   lora.base = std::filesystem::absolute(base).lexically_normal().string();
   const PeftMap map = peft_map(resolve_model(of_base), resolve_lora(lora));
@@ -168,37 +124,6 @@ void PeftFolder::for_each_overlap(const std::string& name, const std::vector<Str
   pass_parts(in_our_layout(name), tensors().at(name).dtype, wanted, f);
 }
 
-namespace {
-
-// Keys and values as PEFT writes them.
-std::string adapter_config(const Config& config, const PeftMap& map, const std::string& base) {
-  Json json{{"alpha_pattern", Json::object()},
-            {"auto_mapping", nullptr},
-            {"base_model_name_or_path", base.empty() ? Json() : Json(base)},
-            {"bias", "none"},
-            {"fan_in_fan_out", false},
-            {"inference_mode", true},
-            {"init_lora_weights", true},
-            {"layers_pattern", nullptr},
-            {"layers_to_transform", nullptr},
-            {"lora_alpha", config.lora.alpha},
-            {"lora_dropout", 0.0},
-            {"modules_to_save", nullptr},
-            {"peft_type", "LORA"},
-            {"r", config.lora.rank},
-            {"rank_pattern", Json::object()},
-            {"revision", nullptr},
-            {"target_modules", map.modules},
-            {"task_type", "CAUSAL_LM"},
-            {"use_dora", false},
-            {"use_rslora", false}};
-  if (const double alpha = config.lora.alpha; alpha == std::trunc(alpha) && std::abs(alpha) < 1e15)
-    json["lora_alpha"] = static_cast<int64_t>(alpha);
-  return json.dump(2) + "\n";
-}
-
-}  // namespace
-
 PeftSummary export_peft_folder(const StateSource& from, const std::filesystem::path& folder,
                                const PeftExport& options) {
   const Config config = parse_config(from.facts().config_toml, "the checkpoint's config", {});
@@ -232,10 +157,9 @@ PeftSummary export_peft_folder(const StateSource& from, const std::filesystem::p
     summary.bytes += size_bytes(entries[i]);
   }
   writer.commit();
-  write_file_atomically(
-      folder / kAdapterConfig,
-      adapter_config(config, map,
-                     options.base_name.empty() ? config.lora.base : options.base_name));
+  LoraSettings lora = config.lora;
+  if (!options.base_name.empty()) lora.base = options.base_name;
+  write_file_atomically(folder / kAdapterConfig, adapter_json(lora, map.modules));
   return summary;
 }
 
