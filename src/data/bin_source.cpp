@@ -49,6 +49,9 @@ bool BinSource::ends_document(int64_t position) const {
 }
 
 void BinSource::read_shard(size_t shard, int64_t offset, std::span<int32_t> tokens) const {
+  // And the one before them, which says whether the first opens a document.
+  shards_[shard].require_intact(std::max<int64_t>(0, offset - 1),
+                                offset + static_cast<int64_t>(tokens.size()));
   for (size_t i = 0; i < tokens.size(); ++i) {
     const int64_t position = offset + static_cast<int64_t>(i);
     const int64_t token = shards_[shard].token_at(position);

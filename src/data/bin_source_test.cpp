@@ -54,6 +54,35 @@ TEST_F(BinSourceTest, ReadsSixteenAndThirtyTwoBitTokens) {
   EXPECT_EQ(tokens_of(open("c.bin", 128'256)), (std::vector<int32_t>{128'255}));
 }
 
+// Blocks that nobody reads are not looked at.
+TEST_F(BinSourceTest, FindsAFlippedBitWhereItIsRead) {
+  std::vector<int32_t> tokens(100'000);
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i % 50'000);
+  const auto path = folder_.path() / "a.bin";
+  write_token_shard(path, tokens, 50257);
+  EXPECT_EQ(tokens_of(open("a.bin")), tokens);
+  std::string bytes = read_text(path);
+  bytes[1024 + 2 * 70'000] ^= 1;
+  folder_.write("a.bin", bytes);
+  const BinSource source = open("a.bin");
+  std::vector<int32_t> window(1000);
+  source.read(0, window, {});
+  EXPECT_EQ(window, std::vector<int32_t>(tokens.begin(), tokens.begin() + 1000));
+  EXPECT_EQ(user_error_of([&] { source.read(69'500, window, {}); }),
+            path.string() +
+                " is damaged: of its tokens, bytes 131072 to 196607 are not what was written");
+}
+
+// llm.c's own readers look at three words of the header.
+TEST_F(BinSourceTest, ASumThatIsDamagedIsFoundToo) {
+  const auto path = folder_.path() / "a.bin";
+  write_token_shard(path, std::vector<int32_t>{1, 2, 3}, 50257);
+  std::string bytes = read_text(path);
+  bytes[4 * 5] ^= 1;
+  folder_.write("a.bin", bytes);
+  EXPECT_NE(user_error_of([&] { tokens_of(open("a.bin")); }).find("is damaged"), std::string::npos);
+}
+
 TEST_F(BinSourceTest, ReadsSeveralShardsInSortedOrderAsOneSequence) {
   folder_.write("t_1.bin", gpt2_shard({4, 5}));
   folder_.write("t_0.bin", gpt2_shard({1, 2, 3}));

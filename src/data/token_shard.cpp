@@ -51,9 +51,9 @@ void TokenShard::read_llm_c() {
   if (bytes < kHeaderBytes)
     throw complaint("{} has {} bytes, but a token file begins with {}", path, bytes, kHeaderBytes)
         .help(advice);
-  std::array<int32_t, 3> words{};
+  TokenHeader words{};
   std::memcpy(words.data(), file_.bytes().data(), sizeof(words));
-  const auto [magic, version, tokens] = words;
+  const int32_t magic = words[0], version = words[1], tokens = words[2];
   const auto layout = std::find_if(kLayouts.begin(), kLayouts.end(), [&](const Layout& known) {
     return known.magic == words[0] && known.version == words[1];
   });
@@ -73,6 +73,7 @@ void TokenShard::read_llm_c() {
   header_bytes_ = kHeaderBytes;
   token_bytes_ = layout->token_bytes;
   num_tokens_ = tokens;
+  sums_ = BlockSums::find(words, file_.bytes().subspan(sizeof(words)));
 }
 
 void TokenShard::read_megatron() {
@@ -94,6 +95,12 @@ int64_t TokenShard::token_at(int64_t position) const {
   if (!is_signed_) return static_cast<int64_t>(bits);
   const auto above = static_cast<int>(64 - 8 * token_bytes_);
   return static_cast<int64_t>(bits << above) >> above;
+}
+
+void TokenShard::require_intact(int64_t begin, int64_t end) const {
+  if (sums_)
+    sums_->require(static_cast<size_t>(begin * token_bytes_),
+                   static_cast<size_t>(end * token_bytes_), path());
 }
 
 void TokenShard::mark_documents(int64_t begin, std::span<uint8_t> opens_document) const {
@@ -119,16 +126,14 @@ void write_token_shard(const std::filesystem::path& path, std::span<const int32_
                      tokens.size(), std::numeric_limits<int32_t>::max())
         .help("cut the text into several files");
   const bool small = vocabulary <= kSmallVocabulary;
-  const std::array<int32_t, 256> header{20240520, small ? 1 : 2,
-                                        static_cast<int32_t>(tokens.size())};
+  std::vector<uint16_t> narrow;
+  if (small) narrow.assign(tokens.begin(), tokens.end());
+  const auto bytes = small ? std::as_bytes(std::span(narrow)) : std::as_bytes(tokens);
+  TokenHeader header{20240520, small ? 1 : 2, static_cast<int32_t>(tokens.size())};
+  add_block_sums(header, bytes);
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(header)));
-  if (small) {
-    const std::vector<uint16_t> narrow(tokens.begin(), tokens.end());
-    file.write(std::as_bytes(std::span(narrow)));
-  } else {
-    file.write(std::as_bytes(tokens));
-  }
+  file.write(bytes);
   file.commit();
 }
 

@@ -102,8 +102,9 @@ void require_checkpoints(const std::filesystem::path& out, const std::string& ru
 void clear_run_folder(const std::filesystem::path& out) {
   std::filesystem::remove_all(out / "checkpoints");
   std::filesystem::remove_all(out / kTensorboardFolder);
-  for (const char* file : {"report.md", "report.html", "report.json", "events.jsonl",
-                           "metrics.jsonl", "ranks.jsonl", "exchanges.jsonl", kRunFileName})
+  for (const char* file :
+       {"report.md", "report.html", "report.json", "events.jsonl", "metrics.jsonl", "ranks.jsonl",
+        "exchanges.jsonl", "data_files.json", kRunFileName})
     std::filesystem::remove(out / file);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/convert_elements.h"
+#include "data/data_files.h"
 #include "train/fault_observer.h"
 #include "train/resume_changes.h"
 
@@ -71,6 +72,26 @@ void Recovery::accept_changes(const CheckpointFacts& saved, std::span<const std:
     parts_.outputs.warn(fmt::format("continuing with changed settings: {}", to_text(accepted)));
   if (!free.empty())
     parts_.outputs.note(fmt::format("changed since the checkpoint: {}", to_text(free)));
+  require_same_data(keys);
+}
+
+// The same keys may name other files by now, and sample n would be another. Whoever accepts a
+// change of [data] accepts that.
+void Recovery::require_same_data(std::span<const std::string> accepted) {
+  const Config& config = parts_.config;
+  if (!parts_.outputs.writes_files()) return;
+  const std::optional<std::vector<DataFile>> before = find_data_files(config.run.out);
+  if (!before) return;
+  const std::string change = change_of_data(*before, data_files_of(config.data));
+  if (change.empty()) return;
+  const bool accepts = std::ranges::any_of(
+      accepted, [](const std::string& key) { return key == "data" || key.starts_with("data."); });
+  if (!accepts)
+    throw user_error("the data are not those that this run began with: {}", change)
+        .at("data.path")
+        .help(
+            "bring the old ones back, or continue with what is there: --accept-changes data.path");
+  parts_.outputs.warn(fmt::format("continuing with changed data: {}", change));
 }
 
 void Recovery::handle_non_finite(StepRecord& record) {

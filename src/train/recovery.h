@@ -43,6 +43,7 @@ class Recovery {
 
  private:
   void accept_changes(const CheckpointFacts& saved, std::span<const std::string> accepted);
+  void require_same_data(std::span<const std::string> accepted);
   void rewind(const std::string& why);
   NewestValid newest_of_all_islands() const;
 

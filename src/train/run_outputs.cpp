@@ -4,6 +4,7 @@
 #include "chat/chat_files.h"
 #include "comm/texts.h"
 #include "data/chat_format.h"
+#include "data/data_files.h"
 #include "data/token_text.h"
 #include "files/atomic_file.h"
 #include "huggingface/tokenizer_files.h"
@@ -94,6 +95,8 @@ void RunOutputs::write_side_files(const RunSaver& saver, bool resumes) {
   try {
     saver.while_newest([&] {
       write_file_atomically(summary_.out / "config.toml", to_toml(config_));
+      if (const std::vector<DataFile> files = data_files_of(config_.data); !files.empty())
+        write_data_files(summary_.out, files);
       if (config_.data.source == DataSource::Chat) keep_chat_files(config_.data, summary_.out);
       keep_tokenizer(tokenizer_of_config(config_), summary_.out);
     });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "data/tokenize_corpus.h"
 #include "files/testing/packed.h"
 #include "tokenizer/testing/made_tokenizer.h"
@@ -122,6 +123,30 @@ TEST_F(TextTrainingTest, GoesOnAtItsSampleWithAndWithoutTheTokensOfBefore) {
     for (size_t i = 0; i < 50; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 150], 1e-9);
     EXPECT_NEAR(*rest.held_out_loss, *whole.held_out_loss, 1e-9);
   }
+}
+
+// Sample n would be another. Half of a file's bytes are as they were.
+TEST_F(TextTrainingTest, ResumesOnTheTextsThatItBeganWithAlone) {
+  const auto write = [&](const std::string& first) {
+    folder_.write("books/a.txt", first + std::string(3000, 'a'));
+  };
+  write("once");
+  const std::vector<std::string> settings{"data.path=" + at("books"), "checkpoint.every=2"};
+  const auto until = [&](const std::string& steps, std::vector<std::string> accepted) {
+    std::vector<std::string> all = settings;
+    all.push_back("train.steps=" + steps);
+    return Trainer(config("run", all),
+                   {.resume = steps != "2", .quiet = true, .accepted_changes = std::move(accepted)})
+        .run();
+  };
+  until("2", {});
+  EXPECT_EQ(until("4", {}).steps, 4);
+  write("when");
+  const std::string error = user_error_of([&] { until("6", {}); });
+  EXPECT_EQ(error, "the data are not those that this run began with: " + at("books/a.txt") +
+                       " has other content");
+  EXPECT_EQ(until("6", {"data.path"}).steps, 6);
+  EXPECT_EQ(until("8", {}).steps, 8);  // what was accepted is what it has now
 }
 
 TEST_F(TextTrainingTest, MixesTextWithTokens) {
