@@ -66,6 +66,16 @@ TEST(Candidate, ItsDispatchIsThatOfThePlan) {
   EXPECT_TRUE(is_asked_for(task, exchange));
 }
 
+TEST(Candidate, MicrobatchesAreLargerWhereSamplesAreShort) {
+  const auto largest = [](int64_t batch, int64_t seq) {
+    return find_knob("microbatch")->values_for(preset_task("gpt2-124m", 8, batch, seq), {}).back();
+  };
+  EXPECT_EQ(largest(4096, 8192), "16");
+  EXPECT_EQ(largest(4096, 1024), "128");
+  EXPECT_EQ(largest(64, 1024), "64");  // no more than there are
+  EXPECT_EQ(largest(1, 131072), "16");
+}
+
 TEST(Candidate, RingsAreTriedWhereTheyAreAskedForAndPiecesTravelBesideMatmuls) {
   PlanTask task = preset_task("llama3-8b", 8, 8, 4096);
   const Candidate rings{.axes = {{Tp, 8}}, .tp_overlap = TpOverlap::Ring};

@@ -13,7 +13,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLargestMicrobatch = 16;
+// Larger ones are tried where samples are short: beyond as many tokens kernels gain nothing more.
+constexpr int64_t kLargestMicrobatch = 16, kMostTokens = 1 << 17;
 
 using Texts = std::vector<std::string>;
 
@@ -94,9 +95,11 @@ std::string offload_text(const Candidate& candidate, char between) {
   return text.empty() ? "none" : text;
 }
 
-Texts microbatches(const PlanTask&, const Candidate&) {
+Texts microbatches(const PlanTask& task, const Candidate&) {
+  const int64_t of_tokens =
+      std::min(kMostTokens / std::max<int64_t>(task.run.seq(), 1), task.run.batch());
   Texts sizes;
-  for (int64_t size = 1; size <= kLargestMicrobatch; size *= 2)
+  for (int64_t size = 1; size <= std::max(kLargestMicrobatch, of_tokens); size *= 2)
     sizes.push_back(fmt::format("{}", size));
   return sizes;
 }
