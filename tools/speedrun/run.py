@@ -19,6 +19,7 @@ import recipe
 import report
 
 ROOT = Path(__file__).resolve().parents[2]
+STOPPED = 7  # the exit code of a training that was asked to stop, and saved
 
 
 def parse_arguments():
@@ -132,6 +133,8 @@ class Speedrun:
             except KeyboardInterrupt:
                 done.wait()  # a training saves where it is
                 raise
+        if done.returncode == STOPPED:
+            raise SystemExit("the training was stopped; run this again to continue it")
         if done.returncode != 0:
             sys.stderr.write((mistakes or b"").decode(errors="replace"))
             raise SystemExit(f"error: the command above ended with exit code {done.returncode}\n"

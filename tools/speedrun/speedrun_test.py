@@ -45,7 +45,7 @@ elif words[0] == "chat":
     for line in sys.stdin:
         if not line.startswith("/"):
             print(json.dumps({"question": line.strip(), "text": "1 + 1 = 2."}))
-sys.exit(1 if stops else 0)
+sys.exit(1 if stops else 7 if words[0] == "train" and os.environ.get("STOP") == "early" else 0)
 '''
 
 
@@ -83,7 +83,7 @@ class Speedrun(unittest.TestCase):
 
     def test_a_training_that_was_asked_to_stop_is_not_finished(self):
         self.run_once(stop="early")
-        self.assertIn("run this again", self.told.stderr)
+        self.assertIn("was stopped; run this again", self.told.stderr)
         self.assertTrue(self.run_once()[0].endswith("--resume"))
 
     def test_what_follows_a_step_that_runs_again_runs_again(self):
