@@ -13,7 +13,7 @@ namespace {
 constexpr auto kScaleBytes = static_cast<int64_t>(sizeof(float));
 constexpr double kMost = 1e30;  // so that a mean, and its scale, are finite
 
-// Integers of so many bits, from -largest to largest: the range is symmetric.
+// Signed integers, from -largest to largest: the range is symmetric.
 struct Integers {
   int bits;
   double largest() const { return (1 << (bits - 1)) - 1; }

@@ -380,12 +380,10 @@ void IslandTalk::add_transfers(std::vector<Message>& messages) {
       ++count;
     }
   };
-  for (auto& [name, upload] : first_uploads_)
-    add_all(under_way.up, [&] { return upload.next_piece(); });
-  for (auto& [exchange, upload] : changes_)
-    add_all(under_way.up, [&] { return upload.next_piece(); });
-  for (auto& [exchange, each] : combined_)
-    add_all(under_way.down, [&, &download = each.first] { return download.next_request(); });
+  for (auto& each : first_uploads_) add_all(under_way.up, [&] { return each.second.next_piece(); });
+  for (auto& each : changes_) add_all(under_way.up, [&] { return each.second.next_piece(); });
+  for (auto& each : combined_)
+    add_all(under_way.down, [&] { return each.second.first.next_request(); });
   if (newest_ && newest_->download)
     add_all(under_way.down, [&] { return newest_->download->next_request(); });
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An island's side of the conversation with the hub, without sockets, threads or clocks: what
 // training wants, messages and the time come in; messages, outcomes and sentences go out. After a
-// connection or a hub was lost it says hello again, and sends again what may have been lost. Each
-// message says which exchange it may still send first, so that nobody waits for one that it gave
-// up.
+// loss it says hello again, and sends again what may be lost; see Message::first_round.
 #pragma once
 
 #include <map>
