@@ -108,7 +108,7 @@ TEST(ConfigChoices, AreReadBackAsWhatTheyWere) {
       ++found;
     }
   }
-  EXPECT_EQ(found, 7 + 5 + 3 + 2 + 4 + 3 + 2 + 3 + 3 + 2 + 2 + 2);
+  EXPECT_EQ(found, 7 + 5 + 3 + 2 + 4 + 3 + 2 + 3 + 3 + 2 + 2 + 3);
   EXPECT_EQ(name(config_with({"data.path=x.bin"}).data.source), "tokens");
   EXPECT_EQ(config_with({"train.on_non_finite=rewind"}).train.on_non_finite, OnNonFinite::Rewind);
   EXPECT_EQ(config_with({"data.packing=best_fit", "data.document_mask=true"}).data.packing,

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "speedrun" / "run.py"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools" / "speedrun" / "run.py"
 FILES = ["text.jsonl", "chats.jsonl", "choices.jsonl", "asked.jsonl", "tokenizer/tokenizer.json", "tokens/complete.json",
          "base/metrics.jsonl", "lessons/metrics.jsonl", "chat/metrics.jsonl", "steps.json", "report.json", "report.html", "curves.svg"]
 
@@ -31,7 +32,8 @@ def check(binary, out):
     if report["asked"]["all"]["right"] < 1:
         wrong.append("none of the questions was answered right")
     talk = done.stdout.splitlines()[-1].split()
-    answer = subprocess.run([*talk, "--temperature", "0"], input="Hello!\n", capture_output=True, text=True, check=False)
+    # Its commands are of the project's folder, whatever folder it was called in.
+    answer = subprocess.run([*talk, "--temperature", "0"], input="Hello!\n", capture_output=True, text=True, check=False, cwd=ROOT)
     if answer.returncode != 0 or not answer.stdout.strip():
         wrong.append(f"{' '.join(talk)}: exit code {answer.returncode}, answer: {answer.stdout}{answer.stderr}")
     return wrong
